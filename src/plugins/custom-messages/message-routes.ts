@@ -121,8 +121,7 @@ export function messageResources({ messages, clock, history: store }: MessageRou
           const draft = await saying('failed to create custom message', async () =>
             checkStorable(checkMessage(fields)),
           )
-          const at = input.at === undefined ? undefined : timeNanoseconds(input.at)
-          return { data: { ...shownEntry(draft), ...plan(draft, at, now()) }, warnings: warningsFor(draft) }
+          return { data: previewed(draft, input.at, now()), warnings: warningsFor(draft) }
         },
       },
     }),
@@ -247,13 +246,19 @@ function checkMayAct(
 
 const shownWindows = 5
 
-/** What a preview adds for a message with a schedule, or for a moment. docs/contract/message-windows.md#preview */
-function plan(draft: MessageDraft, at: Instant | undefined, now: Instant): object {
-  if (at === undefined && draft.schedule === undefined) return {}
-  const moment = at ?? now
+/**
+ * The entry that front ends get of a draft, at the next time if it recurs; with a schedule or for a moment, also its
+ * windows. docs/contract/message-windows.md#preview
+ */
+function previewed(draft: MessageDraft, at: string | undefined, now: Instant): object {
+  if (at === undefined && draft.schedule === undefined) return shownEntry(draft)
+  const moment = at === undefined ? now : timeNanoseconds(at)
+  const windows = windowsFrom(draft, moment, shownWindows)
+  const [first = draft] = draft.schedule === undefined ? [] : windows
   return {
+    ...shownEntry(draft, first),
     active: windowAt(draft, moment) !== undefined,
-    windows: windowsFrom(draft, moment, shownWindows).map(timesOf),
+    windows: windows.map(timesOf),
   }
 }
 

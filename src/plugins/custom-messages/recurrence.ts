@@ -16,6 +16,8 @@ type Occurrences = { readonly current: Occurrence | undefined; readonly next: Oc
 
 const shortestSeconds = 60
 const longestSeconds = 7 * 86_400
+/** Later times could not be printed. docs/contract/messages.md#times */
+const lastMoment = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /** When a message recurs. docs/contract/message-windows.md#schedules */
 export class Recurrence {
@@ -60,7 +62,7 @@ export class Recurrence {
     const schedule = { cron: this.#cron, offsetAt: this.offsetAt }
     const durationMs = this.fields.duration * 1000
     const from = (start: number | undefined) =>
-      start === undefined ? undefined : { start, end: start + durationMs }
+      start === undefined || start + durationMs > lastMoment ? undefined : { start, end: start + durationMs }
     return { current: from(lastStart(schedule, time, durationMs)), next: from(nextStart(schedule, time)) }
   }
 }

@@ -217,7 +217,7 @@ describe('messages in storage', () => {
     await using folder = await temporaryFolder()
     const settings = { STORAGE: `sqlite:${folder.file('g.db')}`, SEAL_KEY_FILE: folder.file('seal.key') }
     const first = await startMessageFixture({ settings })
-    const ids = await fill(first, 3)
+    const ids = [...(await fill(first, 2)), await made(first, { effect: 'read_only' })]
     await first[Symbol.asyncDispose]()
     const broken = damage(folder.file('g.db'), '%message/root/%').split('/').at(-1) ?? ''
     await using fixture = await startMessageFixture({ settings })
@@ -234,6 +234,8 @@ describe('messages in storage', () => {
       failed('update custom message'),
     )
 
+    // it must not stop every write, and no other message of the namespace does
+    expect((await fixture.root.write('cubbyhole/a', { b: 'c' })).status).toBe(204)
     expect((await fixture.root.delete(`${messagesPath}/${broken}`)).status).toBe(204)
     expect([...(keysOf((await fixture.root.list(messagesPath)).body) ?? [])].sort()).toEqual(
       [...whole].sort(),

@@ -264,6 +264,32 @@ describe('a schedule', () => {
     expect(later.headers['x-next-change-at']).toBe('2024-06-08T12:00:00Z')
   })
 
+  test('is previewed as front ends get its next occurrence', async () => {
+    const schedule = { ...weekly, cron: '0 9 * * sun' }
+    const { body } = await fixture.root.write(`${messagesPath}/preview`, {
+      ...plain,
+      ...readOnly,
+      end_time: null,
+      schedule,
+    })
+
+    expect(body.data).toMatchObject({
+      start_time: '2024-06-02T07:00:00Z',
+      end_time: '2024-06-02T09:00:00Z',
+      notice: 'Writes resume at 11:00 Europe/Berlin',
+      active: false,
+    })
+  })
+
+  test('has no occurrence behind the year 9999', async () => {
+    const at = '9999-12-24T23:00:00Z'
+    const { body } = await fixture.root.write(`${messagesPath}/preview`, { ...plain, schedule: weekly, at })
+
+    expect(body.data?.['windows']).toEqual([
+      { start_time: '9999-12-25T13:00:00Z', end_time: '9999-12-25T15:00:00Z' },
+    ])
+  })
+
   test('ends with its message', async () => {
     await made(fixture, { schedule: weekly, end_time: '2024-06-08T12:30:00Z' })
 
