@@ -68,6 +68,7 @@ const moreReplicated = [
   'test/plugins/cloud/credentials/{credentials,failures,force-revoked,inspection}.test.ts',
   'test/plugins/cloud/credentials/{readiness,tenant-policies}.test.ts',
   'test/plugins/cloud/intents/pending-grants.test.ts',
+  'test/plugins/cloud/pool/{handing-out,members}.test.ts',
   'test/plugins/cloud/roles/{persisted-application,role-leases,roles}.test.ts',
   'test/plugins/cloud/root-rotation/rotate-root.test.ts',
   'test/plugins/cloud/upstream/tenant.test.ts',
