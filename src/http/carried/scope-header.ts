@@ -19,7 +19,7 @@ export function sentScope(request: IncomingMessage, limits: JsonLimits): Readonl
   const fields = jsonObjectIn(Buffer.from(text, 'latin1'), limits)
   if (fields === undefined) throw refused('expected a JSON object')
   const names = Object.keys(fields)
-  if (names.length === 0) throw refused('it names no limit')
+  if (Object.values(fields).every((value) => value === null)) throw refused('it names no limit')
   if (!names.every((name) => Object.hasOwn(scopeFields, name)))
     throw refused(`it may have ${Object.keys(scopeFields).join(', ')}`)
   return fields
