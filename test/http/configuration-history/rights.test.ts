@@ -207,3 +207,26 @@ test('a history can be wrapped', async () => {
 
   expect((await root.write('sys/wrapping/unwrap', { token })).body.data?.versions).toHaveLength(2)
 })
+
+test('a message with an effect comes back only for a caller with sudo', async () => {
+  const folder = 'sys/config/ui/custom-messages'
+  const message = {
+    title: 'window',
+    message: 'aGk=',
+    start_time: '2036-01-01T00:00:00Z',
+    end_time: '2036-01-02T00:00:00Z',
+  }
+  const made = await root.write(folder, { ...message, effect: 'no_new_credentials' })
+  const path = `${folder}/${made.body.data?.id}`
+  await root.write(path, message)
+  const rules = (sudo: string) => `path "${folder}/*" { capabilities = ["update", "create"${sudo}] }`
+  const plain = await clientWith(rules(''))
+  const mighty = await clientWith(rules(', "sudo"'))
+
+  expect((await plain.write(`${path}?revert=1`)).status).toBe(403)
+  await root.delete(path)
+  expect((await plain.write(`${path}?revert=1`)).status).toBe(403)
+  expect((await plain.write(`${path}?revert=2`)).status).toBe(200)
+  expect((await mighty.write(`${path}?revert=1`)).status).toBe(200)
+  expect((await root.read(path)).body.data).toMatchObject({ effect: 'no_new_credentials' })
+})
