@@ -63,6 +63,7 @@ const passing = [
   /^POST \/sys\/(?:capabilities|audit-hash|tools\/|decode-token)/,
   /^POST \/identity\/(?:lookup\/|oidc\/introspect)/,
   /^POST \/auth\/\w+\/(?:explain|failures\/hash|cel\/try|(?:config|role\/\{name\})\/what-if)$/,
+  /^POST \/sys\/policies\/acl\/\{\w+\}\/what-if$/,
   /^POST \/sys\/wrapping\/(?:lookup|unwrap|rewrap)$/,
   /^POST \/cloud\/(?:token|static-creds)\//,
   /^(?:POST|PATCH|DELETE) \/sys\/config\/ui\/custom-messages/,
