@@ -11,6 +11,7 @@ const counters = {
   logins_total: ['Logins, by result and reason', 'mount', 'method', 'kind', 'result', 'reason'],
   lookalike_logins_total: ['Logins with a name that looks like that of another entity', 'mount'],
   key_fetches_total: ['Fetches of keys and discovery documents', 'mount', 'result'],
+  key_alerts_total: ['Alerts about the keys of issuers', 'mount', 'kind'],
   kv_operations_total: ['Operations on secrets', 'mount', 'operation', 'result'],
   tokens_created_total: ['Tokens created, by what created them', 'type', 'source'],
   tokens_revoked_total: ['Records of tokens deleted, by why the tokens ended', 'cause'],

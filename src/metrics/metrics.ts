@@ -5,6 +5,9 @@ import { familiesOf, type MetricFamily } from './metric-families.ts'
 import { metricsJson } from './metrics-json.ts'
 import { registerRuntimeMetrics } from './runtime.ts'
 
+/** docs/contract/key-sources.md#alerts */
+const keyAlertKinds = ['used_after_removal', 'unusual_key', 'single_key', 'document_changed']
+
 export type MeasuredRequest = {
   readonly method: string
   readonly route: string
@@ -115,11 +118,16 @@ export class Metrics {
   beginKeyLogins(path: string): void {
     const mount = this.mountLabel(path)
     this.#measured.counters.lookalike_logins_total.begin({ mount })
+    for (const kind of keyAlertKinds) this.#measured.counters.key_alerts_total.begin({ mount, kind })
     for (const result of ['ok', 'failed']) this.#measured.counters.key_fetches_total.begin({ mount, result })
   }
 
   lookalike(mount: string): void {
     this.#measured.counters.lookalike_logins_total.add({ mount: this.mountLabel(mount) })
+  }
+
+  keyAlert(mount: string, kind: string): void {
+    this.#measured.counters.key_alerts_total.add({ mount: this.mountLabel(mount), kind })
   }
 
   keysFetched(mount: string, succeeded: boolean): void {

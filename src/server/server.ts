@@ -220,6 +220,7 @@ const registerMountTypes =
 const tracedLogins = (metrics: Metrics, tracing: Tracing) => ({
   lookalike: metrics.lookalike.bind(metrics),
   keysFetched: metrics.keysFetched.bind(metrics),
+  keyAlert: metrics.keyAlert.bind(metrics),
   beginLogins: metrics.beginLogins.bind(metrics),
   beginKeyLogins: metrics.beginKeyLogins.bind(metrics),
   login: (login: Parameters<Metrics['login']>[0]) => {

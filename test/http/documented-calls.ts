@@ -655,6 +655,7 @@ const logins: DocumentedCall[] = [
   { ask: 'post /auth/jwt/failures/hash', body: { input: 'x' } },
   { ask: 'delete /auth/jwt/failures', status: 204 },
   { ask: 'get /auth/jwt/status' },
+  { ask: 'get /auth/jwt/keys' },
   { ask: 'get /auth/jwt/lint' },
   {
     ask: 'post /auth/jwt/role/{name}/what-if',

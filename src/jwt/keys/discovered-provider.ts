@@ -53,13 +53,27 @@ export class DiscoveredProvider implements Keyset {
     const keys = published.flatMap((source) => source.keys)
     const skipped = published.flatMap((source) => source.skipped)
     const histories = [this.#shared.history, ...published.flatMap((source) => source.histories)]
-    return [{ kind: 'discovery', url: this.#shared.place.url, keys, skipped, histories }]
+    const keysFetchedAt = published[0]?.keysFetchedAt
+    const document = this.#seenDocument()
+    return [
+      { kind: 'discovery', url: this.#shared.place.url, keys, skipped, histories, keysFetchedAt, document },
+    ]
+  }
+
+  #seenDocument(): KeysetSource['document'] {
+    const { latest: value, lastError, history } = this.#shared
+    if (lastError instanceof DiscoveryError && lastError.issuer !== undefined)
+      return { at: history.lastError?.time ?? 0, issuer: lastError.issuer }
+    return value && { at: history.fetchedAt ?? 0, value }
   }
 
   async refresh(): Promise<void> {
     try {
+      const known = this.#ready
       const { keys } = await this.ready()
       await keys.refresh()
+      // its endpoints stay in use; that they have changed is something to know
+      if (known !== undefined) await this.#shared.newer(this.#parts.onFetch)
     } catch (error) {
       if (!(error instanceof DiscoveryError)) throw error
     }

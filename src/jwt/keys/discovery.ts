@@ -18,6 +18,8 @@ export type DiscoveryDocument = {
 /** Why discovery failed, for the operator. */
 export class DiscoveryError extends SourceError {
   override readonly name = 'DiscoveryError'
+  /** What the document says, if it is that of another issuer. */
+  issuer: string | undefined
 }
 
 /** Fetches a provider's metadata. Throws `DiscoveryError`. docs/contract/jwt.md#configuration */
@@ -39,7 +41,11 @@ export async function discover(
     })
   }
   const document = parseDocument(answer, address)
-  if (document.issuer !== url) throw new DiscoveryError(otherIssuer(url, document.issuer))
+  if (document.issuer !== url) {
+    const error = new DiscoveryError(otherIssuer(url, document.issuer))
+    error.issuer = typeof document.issuer === 'string' ? document.issuer : ''
+    throw error
+  }
   const text = (name: string): string => (typeof document[name] === 'string' ? document[name] : '')
   return {
     authorization_endpoint: text('authorization_endpoint'),

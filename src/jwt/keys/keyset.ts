@@ -8,6 +8,7 @@ import { type SignatureChecks, verifyWithAny } from '../jws/signature.ts'
 import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import { malformedToken } from '../jws/token-shape.ts'
 import { discreetRefusal, type Refusal, refusal, reworded } from '../refusals/refusal.ts'
+import type { DiscoveryDocument } from './discovery.ts'
 import { KeyFetchError, type KeySource } from './fetch-jwk-set.ts'
 import type { JwkSet, SkippedKey, UsableKey } from './jwk-set.ts'
 import type { ParsedPublicKey } from './public-key-pem.ts'
@@ -61,6 +62,12 @@ export type KeysetSource = {
   readonly skipped: readonly SkippedKey[]
   /** The history of all fetches from there. */
   readonly histories: readonly SourceHistory[]
+  /** When these keys were fetched, in milliseconds since the epoch. */
+  readonly keysFetchedAt?: number | undefined
+  /** The newest discovery document; or of another issuer's, that issuer. */
+  readonly document?:
+    | { readonly at: number; readonly value?: DiscoveryDocument; readonly issuer?: string }
+    | undefined
 }
 
 const validating = 'error validating token: '
@@ -163,6 +170,7 @@ const sourceOf = ({ source, current, history }: RemoteKeys): KeysetSource => ({
   keys: current?.usable() ?? [],
   skipped: current?.skipped() ?? [],
   histories: [history],
+  keysFetchedAt: current && history.fetchedAt,
 })
 
 /** The source's history has the cause of the failure. */

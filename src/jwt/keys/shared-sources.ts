@@ -121,6 +121,16 @@ export class SharedSource<T> {
     this.#parts = parts
   }
 
+  /** The newest document. */
+  get latest(): T | undefined {
+    return this.#latest?.value
+  }
+
+  /** Why the last fetch failed; undefined if it did not. */
+  get lastError(): unknown {
+    return this.#lastError
+  }
+
   /** The document of a fetch with a greater number, if there is one. */
   fetchedAfter(number: number): Fetched<T> | undefined {
     return this.#latest !== undefined && this.#latest.number > number ? this.#latest : undefined

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Clock } from '../../lib/system/clock.ts'
 import { excerpt } from '../../lib/text/go-text.ts'
 import { type ClockOffset, IssuedTimes } from './clock-offset.ts'
+import { SourceError } from './source-error.ts'
 
 /** The `Date` header of a response, filled in while the response is processed. */
 export type ResponseDate = { date: string | undefined }
@@ -9,6 +10,17 @@ export type ResponseDate = { date: string | undefined }
 /** The `Date` of a response; undefined for one that a cache has kept, because its date is that of an old clock. */
 export const dateOf = ({ date, age }: IncomingHttpHeaders): string | undefined =>
   Number(age ?? 0) > 0 ? undefined : date
+
+/** How one fetch went. */
+export type FetchResult = {
+  /** When it began, in milliseconds since the epoch. */
+  readonly time: number
+  readonly milliseconds: number
+  /** Without the response's body; "" if it succeeded. */
+  readonly error: string
+}
+
+const mostResults = 50
 
 /** The history of the fetches from one URL. Times are milliseconds since the epoch. */
 export class SourceHistory {
@@ -18,6 +30,7 @@ export class SourceHistory {
   #fetchedAt: number | undefined
   #lastError: { readonly time: number; readonly text: string } | undefined
   #offset: ClockOffset | undefined
+  #results: readonly FetchResult[] = []
   readonly #issued = new IssuedTimes()
 
   constructor(clock: Clock) {
@@ -47,6 +60,11 @@ export class SourceHistory {
     return this.#offset ?? this.#issued.estimate
   }
 
+  /** The last fetches, oldest first. */
+  get results(): readonly FetchResult[] {
+    return this.#results
+  }
+
   /** Records a token with a valid signature by a key from there. */
   noteIssued(iat: unknown): void {
     if (this.#offset === undefined) this.#issued.note(iat, this.#clock.now())
@@ -56,6 +74,8 @@ export class SourceHistory {
   async of<T>(fetch: (note: ResponseDate) => Promise<T>, onFetch: (succeeded: boolean) => void): Promise<T> {
     const clock = this.#clock
     const sent = clock.now()
+    const began = performance.now()
+    let problem = ''
     const note: ResponseDate = { date: undefined }
     this.#fetches += 1
     try {
@@ -66,6 +86,7 @@ export class SourceHistory {
       return fetched
     } catch (error) {
       this.#isReachable = false
+      problem = error instanceof SourceError ? error.withoutBody : 'failed'
       this.#lastError = {
         time: clock.now(),
         text: excerpt(error instanceof Error ? error.message : 'failed', longestError),
@@ -73,6 +94,9 @@ export class SourceHistory {
       onFetch(false)
       throw error
     } finally {
+      const milliseconds = Math.round(performance.now() - began)
+      const result = { time: sent, milliseconds, error: excerpt(problem, longestError) }
+      this.#results = [...this.#results.slice(1 - mostResults), result]
       this.#offset = measured(note.date, sent, clock.now()) ?? this.#offset
     }
   }

@@ -21,6 +21,7 @@ import {
   type SeenFailure,
   shownExplanation,
 } from '../../jwt/explain/explain-replies.ts'
+import { keysAnswer } from '../../jwt/observatory/shown-keys.ts'
 import { boolField, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
 import type { JwtMethod } from './method.ts'
 
@@ -147,6 +148,18 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         handle: async (exchange) => {
           checkMayReach(exchange, { operation: 'read', path: 'config' })
           return { data: await method.status(exchange.mount, exchange.input.refresh) }
+        },
+      },
+    }),
+    resource('/keys', {
+      help: 'The keys of the sources since they are known, fetches, and alerts.',
+      read: {
+        summary: 'Read the timeline of the keys',
+        ...keysAnswer,
+        input: statusInput,
+        handle: async (exchange) => {
+          checkMayReach(exchange, { operation: 'read', path: 'config' })
+          return { data: await method.keys(exchange.mount, exchange.input.refresh) }
         },
       },
     }),

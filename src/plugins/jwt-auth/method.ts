@@ -23,8 +23,12 @@ import { LoginHistory, type NotedLogin } from '../../jwt/history/login-history.t
 import type { WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
+import type { Keyset } from '../../jwt/keys/keyset.ts'
 import { KnownTokens } from '../../jwt/keys/known-tokens.ts'
 import { SharedSources } from '../../jwt/keys/shared-sources.ts'
+import { KeyWatch } from '../../jwt/observatory/key-watch.ts'
+import { shownKeys } from '../../jwt/observatory/shown-keys.ts'
+import { hourMs, type KeyAlert } from '../../jwt/observatory/timeline.ts'
 import { Buckets } from '../../lib/concurrency/buckets.ts'
 import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
@@ -70,7 +74,7 @@ import { answerPosted, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
 import type { BrowserContext, FlowContext, FlowLog } from './oidc/sign-in.ts'
 
-import { type Accepted, notedBrowserLogin, notedLogin } from './what-if/noted-login.ts'
+import { type Accepted, type How, notedBrowserLogin, notedLogin } from './what-if/noted-login.ts'
 import { configWhatIf, roleWhatIf, type WhatIfContext } from './what-if/what-if.ts'
 
 const dayMs = 86_400_000
@@ -93,6 +97,7 @@ export type JwtMethodParts = {
   readonly keepsSignatures: boolean
   /** Called for each fetch of keys or of a discovery document. */
   onFetch(mount: Mount, succeeded: boolean): void
+  onKeyAlert(mount: Mount, alert: KeyAlert, url: string): void
 }
 
 /** Whose turn it is when a program is evaluated. */
@@ -115,6 +120,7 @@ type Place = Disposable & {
   readonly waits: ProviderWaits
   readonly failures: LoginFailures
   readonly history: LoginHistory
+  readonly keyWatch: KeyWatch
   /** One what-if of a mount at a time. */
   readonly whatIfs: Limiter
   /** Milliseconds since the epoch. */
@@ -184,6 +190,11 @@ export class JwtMethod {
       }),
       waits: new ProviderWaits(),
       failures,
+      keyWatch: new KeyWatch({
+        view: view.view('', { numbers: 'plain', isUncopied: true }),
+        clock,
+        onAlert: (alert, url) => this.#parts.onKeyAlert(mounts.table.byUuid(mount.uuid) ?? mount, alert, url),
+      }),
       history: new LoginHistory({ view: plain, clock, random }),
       whatIfs: whatIfTurns(),
       lastLoginAt: undefined,
@@ -344,6 +355,15 @@ export class JwtMethod {
     return this.#places.of(mount).whatIfs.run(work)
   }
 
+  /** An accepted login, with what its mount remembers of it. */
+  #accepted(mount: Mount, auth: LoginAuth, accepted: Accepted | undefined, how: How): LoginAuth {
+    if (accepted === undefined) return auth
+    const { token, keyset } = accepted
+    if (token.signer !== undefined && keyset !== undefined)
+      this.#places.of(mount).keyWatch.noteLogin(token.signer, keyset)
+    return this.#remembered(mount, auth, notedLogin(auth, accepted, how))
+  }
+
   /** The login with what its mount remembers of it. */
   #remembered(mount: Mount, auth: LoginAuth, noted: NotedLogin): LoginAuth {
     const memory = this.#places.of(mount).history.note(noted, historyDays(mount))
@@ -352,6 +372,9 @@ export class JwtMethod {
 
   /** A login that ended in a browser, with what its mount remembers of it. */
   rememberedBrowserLogin(mount: Mount, auth: LoginAuth, attempt: Attempt, address: string): LoginAuth {
+    const { signer, flow } = attempt
+    if (signer !== undefined && flow.ready !== undefined)
+      this.#places.of(mount).keyWatch.noteLogin(signer, flow.ready.keyset)
     const noted = notedBrowserLogin(auth, attempt, address)
     return noted === undefined ? auth : this.#remembered(mount, auth, noted)
   }
@@ -481,6 +504,31 @@ export class JwtMethod {
     })
   }
 
+  /** The keys of the sources since they are known. docs/contract/key-sources.md */
+  async keys(mount: Mount, refresh: boolean): Promise<object> {
+    const { state, keyWatch } = this.#places.of(mount)
+    const ready = await state.findConfig()
+    if (ready === undefined) return shownKeys([], [])
+    if (refresh) await ready.keyset.refresh()
+    await keyWatch.record(ready.keyset, ready.written)
+    return shownKeys(ready.config.allowed_key_thumbprints, await keyWatch.timelines(ready.keyset))
+  }
+
+  /** Records what is new of the keys of all mounts used since the start, and fetches keys that are an hour old. */
+  async watchKeys(stopping: AbortSignal): Promise<void> {
+    const { clock } = this.#parts
+    const looks: Promise<void>[] = []
+    for (const { mount, kept } of this.#places.all()) {
+      if (mount.tainted || stopping.aborted) continue
+      const ready = await kept.state.findConfig()
+      if (ready === undefined) continue
+      if (isDue(ready.keyset, clock.now())) looks.push(ready.keyset.refresh())
+      await kept.keyWatch.record(ready.keyset, ready.written)
+    }
+    // a key server that is slow does not keep a server from stopping
+    await Promise.race([Promise.allSettled(looks), ended(stopping)])
+  }
+
   /** docs/contract/jwt.md#login-in-this-order */
   async login(
     mount: Mount,
@@ -500,7 +548,7 @@ export class JwtMethod {
       byDefault: input.role === '',
       address: remoteAddress,
     } as const
-    return accepted === undefined ? auth : this.#remembered(mount, auth, notedLogin(auth, accepted, how))
+    return this.#accepted(mount, auth, accepted, how)
   }
 
   /** The login that a JWT means as the token of a request. docs/contract/inline-login.md#a-jwt-as-the-token */
@@ -550,7 +598,7 @@ export class JwtMethod {
       byDefault: input.role === '',
       address,
     } as const
-    return accepted === undefined ? auth : this.#remembered(mount, auth, notedLogin(auth, accepted, how))
+    return this.#accepted(mount, auth, accepted, how)
   }
 
   /** docs/contract/cel.md#trying-a-program */
@@ -651,6 +699,19 @@ export class JwtMethod {
     }
   }
 }
+
+/** Whether a source that logins needed was last asked an hour ago. */
+const isDue = (keyset: Keyset, now: number): boolean =>
+  keyset.sources().some(({ histories }) => {
+    const last = histories.at(-1)?.results.at(-1)
+    return last !== undefined && now - last.time >= hourMs
+  })
+
+const ended = (signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 
 /** Operators take turns with logins, but as those of no role. */
 const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({

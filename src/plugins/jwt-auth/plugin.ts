@@ -3,6 +3,7 @@ import { issueLogin, type LoginRequest, planLogin } from '../../core/tokens/acts
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
+import type { AlertKind } from '../../jwt/observatory/timeline.ts'
 import { celResources } from './cel-resources.ts'
 import { configResources } from './config-resources.ts'
 import { LoginReports as JwtReports } from './explain/login-reports.ts'
@@ -25,6 +26,7 @@ export type JwtOptions = {
   readonly metrics: LoginReportParts['counter'] & {
     lookalike(mount: string): void
     keysFetched(mount: string, succeeded: boolean): void
+    keyAlert(mount: string, kind: AlertKind): void
     beginKeyLogins(mount: string): void
   }
 }
@@ -55,12 +57,25 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       failuresKept,
       keepsSignatures,
       onFetch: (mount, succeeded) => metrics.keysFetched(fullPathOf(mount), succeeded),
+      onKeyAlert: (mount, { kind, text }, url) => {
+        const path = fullPathOf(mount)
+        metrics.keyAlert(path, kind)
+        log.warn(
+          { event: 'key_alert', mount: path, kind, url, detail: text },
+          'keys of an issuer need a look',
+        )
+      },
     })
     const sweeper = new Periodic({
       job: core.jobs.job('login-sweep'),
       run: () => method.sweep(),
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired logins'),
+    })
+    const keyWatch = new Periodic({
+      run: (stopping) => method.watchKeys(stopping),
+      intervalMs: sweepIntervalMs,
+      onError: (err) => log.error({ event: 'work_failed', err }, 'could not record the keys of issuers'),
     })
     const trimmer = new Periodic({
       run: () => method.tidyAddedLogins(),
@@ -104,11 +119,13 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       start: () => {
         sweeper.start()
         trimmer.start()
+        keyWatch.start()
       },
       settle: () => method.sweep(),
       [Symbol.asyncDispose]: async () => {
         await sweeper[Symbol.asyncDispose]()
         await trimmer[Symbol.asyncDispose]()
+        await keyWatch[Symbol.asyncDispose]()
       },
     }
   },

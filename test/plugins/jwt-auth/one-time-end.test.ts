@@ -23,6 +23,7 @@ async function openMethod() {
     keepsSignatures: true,
     log: quietLog,
     onFetch: () => {},
+    onKeyAlert: () => {},
   })
   const mount = mounts.table.all().find(({ plugin }) => plugin === 'jwt')
   if (mount === undefined) throw new Error('there is no mount')

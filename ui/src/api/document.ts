@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 301a6737e6b523f2f5adcb8bfc269ab5
+// made by `npm run ui:types` from the server's OpenAPI document 9ea874633bcb54a094d06d3ed089663f
 
 export interface paths {
     "/health/live": {
@@ -4494,6 +4494,17 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["jwt-status-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{jwt_mount_path}/keys": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-keys-get-answer"];
                     };
                 };
             };
@@ -12957,6 +12968,69 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["jwt-status-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-keys-get-data": {
+            allowed_key_thumbprints: string[];
+            sources: ({
+                /** @enum {string} */
+                kind: "static" | "jwks" | "discovery";
+                url: string;
+                observed_at: string | null;
+                clock_offset_seconds: number | null;
+                clock_offset_estimated: boolean;
+                keys: ({
+                    thumbprint: string;
+                    kid: string;
+                    type: string;
+                    algorithms: string[];
+                    size: number;
+                    current: boolean;
+                    allowed: boolean;
+                    first_seen: string;
+                    last_seen: string;
+                    gone_since: string | null;
+                    first_login: string | null;
+                    last_login: string | null;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                document?: {
+                    [key: string]: string;
+                } | null;
+                fetches: ({
+                    time: string;
+                    /** @enum {string} */
+                    of: "keys" | "document";
+                    ok: boolean;
+                    milliseconds: number;
+                    error: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                alerts: ({
+                    time: string;
+                    /** @enum {string} */
+                    kind: "used_after_removal" | "unusual_key" | "single_key" | "document_changed";
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-keys-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-keys-get-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

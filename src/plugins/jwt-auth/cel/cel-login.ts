@@ -84,7 +84,7 @@ export async function examineCel(
   if (outcome.kind !== 'auth') return undefined
   const auth = trace.value('auth', authOf(outcome.auth, role.name))
   const asked = askedOf(role)
-  context.onAccepted?.({ role: asked, token })
+  context.onAccepted?.({ role: asked, token, keyset: ready.keyset })
   return usedAsToken(auth, token, { ready, role: asked, context, trace })
 }
 

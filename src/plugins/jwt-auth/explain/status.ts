@@ -1,8 +1,8 @@
-import { isSupportedAlgorithm, supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
-import { algorithmsOf } from '../../../jwt/jws/signature.ts'
+import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import { bestOffset } from '../../../jwt/keys/clock-offset.ts'
 import { emptySet, type UsableKey } from '../../../jwt/keys/jwk-set.ts'
 import type { KeysetSource } from '../../../jwt/keys/keyset.ts'
+import { algorithmsOfKey } from '../../../jwt/observatory/key-facts.ts'
 import { redactUrl } from '../../../jwt/refusals/redact.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
 import { formatTime } from '../../../lib/text/time.ts'
@@ -120,9 +120,7 @@ function shownSource({ kind, url, keys, skipped, histories }: KeysetSource, now:
 
 /** The declared algorithm of a key, or else all that it can verify. */
 function algorithmsOfAll(keys: readonly UsableKey[]): string[] {
-  const found = new Set<string>(
-    keys.flatMap(({ algorithm, key }) => (isSupportedAlgorithm(algorithm) ? [algorithm] : algorithmsOf(key))),
-  )
+  const found = new Set<string>(keys.flatMap(algorithmsOfKey))
   return supportedAlgorithms.filter((name) => found.has(name))
 }
 

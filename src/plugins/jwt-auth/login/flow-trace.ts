@@ -1,3 +1,4 @@
+import type { KeyObject } from 'node:crypto'
 import type { ServiceError } from '../../../errors.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import { type CheckName, type Compared, checkOfReason, type Refusal } from '../../../jwt/refusals/refusal.ts'
@@ -65,6 +66,8 @@ export type Attempt = {
   token: string
   /** Its signature is valid. */
   isVerified: boolean
+  /** The key that signed it. */
+  signer: KeyObject | undefined
   /** How the program of a CEL role ended, if it ran. */
   outcome: Outcome | undefined
   /** The JWT is the token of a request. */
@@ -77,6 +80,7 @@ export const newAttempt = (known: Partial<Attempt> = {}): Attempt => ({
   role: '',
   token: '',
   isVerified: false,
+  signer: undefined,
   outcome: undefined,
   asToken: undefined,
   flow: new FlowTrace(),

@@ -82,7 +82,7 @@ export async function examineJwt(
     now: context.now,
   })
   const auth = usedAsToken(named, token, { ready, role, context, trace })
-  context.onAccepted?.({ role, token })
+  context.onAccepted?.({ role, token, keyset: ready.keyset })
   if (context.asToken !== undefined) return auth
   return role.record.token_replay_protection === true ? usableOnce(auth, token) : auth
 }

@@ -351,6 +351,7 @@ async function attemptedToken(idToken: string, context: LoginContext): Promise<V
   const rules = { config: ready.config, login, nowMs: now() }
   const verified = await verifyIdToken(idToken, signer, rules, limits, (name) => flow.passed(name))
   attempt.isVerified = !isRefusal(verified)
+  attempt.signer = isRefusal(verified) ? undefined : verified.signer
   return verified
 }
 

@@ -4,6 +4,7 @@ import type { NotedLogin } from '../../../jwt/history/login-history.ts'
 import { matchedPattern } from '../../../jwt/history/patterns.ts'
 import { parseJws } from '../../../jwt/jws/jws.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
+import type { Keyset } from '../../../jwt/keys/keyset.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import { scalarValue } from '../checks/bound-claims.ts'
 import type { ReadToken } from '../checks/trace.ts'
@@ -13,7 +14,9 @@ import type { Attempt } from '../login/flow-trace.ts'
 /** What a login was decided by. */
 export type Accepted = {
   readonly role: Role
-  readonly token: Pick<ReadToken, 'claims' | 'algorithm' | 'keyId'>
+  readonly token: Pick<ReadToken, 'claims' | 'algorithm' | 'keyId' | 'signer'>
+  /** The keys that verified it; undefined for an ID token. */
+  readonly keyset?: Keyset
 }
 
 /** The claims that a role looks at. */
@@ -48,7 +51,7 @@ function lookedAt(role: Role): Looked {
 export const pointerTo = (steps: readonly string[]): string =>
   steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 
-type How = Pick<NotedLogin, 'path' | 'asToken' | 'byDefault' | 'address'>
+export type How = Pick<NotedLogin, 'path' | 'asToken' | 'byDefault' | 'address'>
 
 /** A login by an ordinary role, or by a CEL role. */
 export function notedLogin({ alias }: LoginAuth, { role, token }: Accepted, how: How): NotedLogin {

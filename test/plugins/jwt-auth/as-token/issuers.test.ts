@@ -21,7 +21,13 @@ async function twoServers() {
   const opened = (core: SharedCore) => {
     Object.assign(core.storage.shared.copies, { areCurrent: () => true })
     const options = { maxJwtSize: 0, failuresKept: 0, keepsSignatures: false }
-    const method = new JwtMethod({ ...core, ...options, log: quietLog, onFetch: () => {} })
+    const method = new JwtMethod({
+      ...core,
+      ...options,
+      log: quietLog,
+      onFetch: () => {},
+      onKeyAlert: () => {},
+    })
     return {
       core,
       enable: (path: string, namespace = 'root') =>
