@@ -133,7 +133,14 @@ test('the sweep of logins deletes what a mount shall not remember', async () => 
     defaultMounts: [{ table: 'auth', path: 'jwt', type: 'jwt' }],
   })
   const { mounts } = core
-  const parts = { maxJwtSize: 0, failuresKept: 0, keepsSignatures: true, log: quietLog, onFetch: () => {}, onKeyAlert: () => {} }
+  const parts = {
+    maxJwtSize: 0,
+    failuresKept: 0,
+    keepsSignatures: true,
+    log: quietLog,
+    onFetch: () => {},
+    onKeyAlert: () => {},
+  }
   const method = new JwtMethod({ ...core, ...parts })
   const mount = mounts.table.all().find(({ plugin }) => plugin === 'jwt')
   if (mount === undefined) throw new Error('there is no mount')
