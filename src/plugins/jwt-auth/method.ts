@@ -516,17 +516,23 @@ export class JwtMethod {
 
   /** Records what is new of the keys of all mounts used since the start, and fetches keys that are an hour old. */
   async watchKeys(stopping: AbortSignal): Promise<void> {
-    const { clock } = this.#parts
     const looks: Promise<void>[] = []
+    const problems: unknown[] = []
     for (const { mount, kept } of this.#places.all()) {
       if (mount.tainted || stopping.aborted) continue
-      const ready = await kept.state.findConfig()
-      if (ready === undefined) continue
-      if (isDue(ready.keyset, clock.now())) looks.push(ready.keyset.refresh())
-      await kept.keyWatch.record(ready.keyset, ready.written)
+      try {
+        const ready = await kept.state.findConfig()
+        if (ready === undefined) continue
+        if (isDue(ready.keyset, this.#parts.clock.now())) looks.push(ready.keyset.refresh())
+        await kept.keyWatch.record(ready.keyset, ready.written)
+      } catch (error) {
+        // other mounts must not wait for it
+        problems.push(error)
+      }
     }
     // a key server that is slow does not keep a server from stopping
     await Promise.race([Promise.allSettled(looks), ended(stopping)])
+    if (problems.length > 0) throw problems[0]
   }
 
   /** docs/contract/jwt.md#login-in-this-order */
