@@ -25,17 +25,17 @@ test('keys that logins needed are fetched again once an hour, and those of a mou
   const mount = core.mounts.table.all().find(({ plugin }) => plugin === 'jwt')
   if (mount === undefined) throw new Error('there is no mount')
   await method.stateOf(mount).changeConfig(() => readConfig({ jwks_url: `${issuer.url}/keys` }))
-  const look = async () => {
+  const look = async (secondsLater = 0) => {
+    clock.advance(secondsLater)
     await method.watchKeys(new AbortController().signal)
     return issuer.hits.length
   }
 
-  const unused = [await look(), (clock.advance(7200), await look())]
+  const unused = [await look(), await look(7200)]
   await (await method.stateOf(mount).findConfig())?.keyset.refresh()
-  const used = [await look(), (clock.advance(3540), await look())]
+  const used = [await look(), await look(3540)]
   issuer.routes.set('/keys', jwksOf(one))
-  clock.advance(60)
-  const due = [await look(), await look()]
+  const due = [await look(60), await look()]
 
   expect([unused, used, due]).toEqual([
     [0, 0],
