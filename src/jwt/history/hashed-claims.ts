@@ -15,7 +15,7 @@ type HashedClaims = Readonly<Record<string, Hashed>>
 export type KeptClaims = {
   readonly issuer: string
   /** Null if the token had none; undefined if they are not kept. */
-  readonly audiences: readonly string[] | null | undefined
+  readonly audiences: string | readonly string[] | null | undefined
   /** Names of the claims of the token; undefined if they are not kept. */
   readonly names: readonly string[] | undefined
   readonly values: HashedClaims
@@ -40,7 +40,8 @@ export function keptClaims(
     const value = lookup(claims, name)
     if (fits(value)) values.push([name, hashedValue(value, hash)])
   }
-  const names = Object.keys(claims)
+  // one that is looked for may be there without a value
+  const names = Object.keys(claims).filter((name) => claims[name] !== undefined)
   const issuer = ownMember(claims, 'iss')
   return {
     issuer: isShort(issuer) ? issuer : '',
@@ -51,7 +52,8 @@ export function keptClaims(
 }
 
 function keptAudiences(audience: unknown): KeptClaims['audiences'] {
-  if (audience === null) return null
+  // one that is empty counts as none, other than a list of it
+  if (audience === null || isShort(audience)) return audience
   const audiences: unknown[] = [audience].flat()
   return fits(audiences) && audiences.every(isShort) ? audiences : undefined
 }
@@ -119,9 +121,12 @@ export type RecalledClaims = {
 export function recalled(kept: KeptClaims, known: KnownValues): RecalledClaims {
   const claims: Record<string, unknown> = {}
   for (const name of kept.names ?? []) define(claims, name, notRemembered)
-  for (const [name, value] of Object.entries(kept.values)) place(claims, name, revealed(value, known))
+  // what is inside another claim comes after that one
+  const values = Object.entries(kept.values).map(([name, value]) => ({ steps: stepsOf(name), value }))
+  for (const { steps, value } of values.sort((one, other) => one.steps.length - other.steps.length))
+    place(claims, steps, revealed(value, known))
   if (kept.issuer !== '') define(claims, 'iss', kept.issuer)
-  if (kept.audiences) define(claims, 'aud', kept.audiences)
+  if (kept.audiences !== null && kept.audiences !== undefined) define(claims, 'aud', kept.audiences)
   return {
     claims,
     knows: (name) =>
@@ -138,6 +143,12 @@ export function recalled(kept: KeptClaims, known: KnownValues): RecalledClaims {
   }
 }
 
+/** The audiences among recalled claims; undefined if there is none. */
+export function recalledAudiences({ claims }: Pick<RecalledClaims, 'claims'>): string[] | undefined {
+  const audience = ownMember(claims, 'aud') ?? undefined
+  return audience === undefined ? undefined : [audience].flat().map(String)
+}
+
 /** Stands for the value of a claim whose name alone is kept. */
 const notRemembered = 'not remembered'
 
@@ -149,15 +160,20 @@ function revealed(value: Hashed, known: KnownValues): unknown {
   return typeof value === 'string' ? known.valueOf(value) : value.map((item) => known.valueOf(item))
 }
 
-/** Where a role's name for a claim leads. */
-function place(claims: Record<string, unknown>, name: string, value: unknown): void {
-  const steps = stepsOf(name)
-  let parent: object = claims
+/** Puts a value where a role's name for a claim leads. */
+function place(claims: StrictObject, steps: readonly string[], value: unknown): void {
+  const last = steps.at(-1) ?? ''
+  if (value === undefined) {
+    if (steps.length === 1) delete claims[last]
+    return
+  }
+  let parent = claims
   for (const step of steps.slice(0, -1)) {
-    const inner: unknown = ownMember(parent as StrictObject, step)
-    const next = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : {}
+    const inner = ownMember(parent, step)
+    // a list has members too
+    const next = typeof inner === 'object' && inner !== null ? (inner as StrictObject) : {}
     define(parent, step, next)
     parent = next
   }
-  if (value !== undefined) define(parent, steps.at(-1) ?? '', value)
+  define(parent, last, value)
 }

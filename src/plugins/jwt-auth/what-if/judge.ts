@@ -1,6 +1,6 @@
 import { checkAudience, checkUnboundAudience, readGroups } from '../../../jwt/checks/claims.ts'
 import { coreRefusal } from '../../../jwt/history/core-refusal.ts'
-import type { RecalledClaims } from '../../../jwt/history/hashed-claims.ts'
+import { type RecalledClaims, recalledAudiences } from '../../../jwt/history/hashed-claims.ts'
 import {
   isSame,
   type Judged,
@@ -201,9 +201,7 @@ function* ofRegistered(
     if (!isSame(bound, before.role.record.bound_audiences ?? [])) yield unknown('audience')
     return
   }
-  const listed = ownMember(claims, 'aud') ?? undefined
-  const audiences = Array.isArray(listed) ? listed.map(String) : undefined
-  yield verdict('audience', checkAudience(audiences, bound))
+  yield verdict('audience', checkAudience(recalledAudiences(recalled), bound))
   if (!isBrowser && (role.isCel !== true || login.asToken))
     yield verdict(
       'audience',

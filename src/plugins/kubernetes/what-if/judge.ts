@@ -1,6 +1,6 @@
 import { checkAudience } from '../../../jwt/checks/claims.ts'
 import { coreRefusal } from '../../../jwt/history/core-refusal.ts'
-import type { RecalledClaims } from '../../../jwt/history/hashed-claims.ts'
+import { type RecalledClaims, recalledAudiences } from '../../../jwt/history/hashed-claims.ts'
 import {
   isSame,
   type Judged,
@@ -98,8 +98,7 @@ function ofAudience({ recalled }: TriedLogin, { role, ready }: Tried, before: Tr
     )
   if (!recalled.knows('aud'))
     return isSame(bound, audiencesOf(before.role)) ? passed('audience') : unknown('audience')
-  const listed = ownMember(recalled.claims, 'aud')
-  return verdict('audience', checkAudience(Array.isArray(listed) ? listed.map(String) : undefined, bound))
+  return verdict('audience', checkAudience(recalledAudiences(recalled), bound))
 }
 
 function* ofNames({ login, recalled }: TriedLogin, role: Role, before: Role): Generator<Verdict> {

@@ -208,6 +208,27 @@ const cases: readonly {
     check: 'bound_claims',
   },
   {
+    name: 'an empty audience, which counts as none',
+    role: { bound_audiences: [] },
+    claims: { aud: '' },
+    change: { bound_claims: { repository: ['acme/shop', 'acme/web'] } },
+    found: { succeed: 1 },
+  },
+  {
+    name: 'groups that were optional, and absent',
+    role: { groups_claim: 'teams', groups_claim_optional: true },
+    change: { groups_claim_optional: false },
+    found: { lose: 1 },
+    check: 'groups',
+  },
+  {
+    name: 'a claim inside another that is remembered too',
+    role: { bound_claims: { '/job/env': 'prod' }, claim_mappings: { job: 'job' } },
+    claims: { job: { env: 'prod' } },
+    change: { bound_claims: { '/job/env': ['prod', 'dev'] } },
+    found: { succeed: 1 },
+  },
+  {
     name: 'a claim inside another',
     role: { bound_claims: { '/job/env': 'prod' } },
     claims: { job: { env: 'prod' } },
