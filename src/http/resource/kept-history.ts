@@ -83,13 +83,11 @@ export const historyQuery = z.object({
     .meta({ type: 'integer', description: 'The object as it was at this version of its history' }),
 })
 
-/** Query parameters of a write. */
-export const revertQuery = z.object({
-  revert: z
-    .unknown()
-    .optional()
-    .meta({ type: 'integer', description: 'Write the object as it was at this version; the body is empty' }),
-})
+/**
+ * What the API document says of a write. `revert` is no parameter there: generated clients would have it before the body,
+ * and programs that pass the body by its place would no longer compile.
+ */
+export const revertHint = 'With the query parameter `revert=N` and no body: the object as it was at version N.'
 
 type AnyExchange = Exchange<unknown, unknown>
 

@@ -28,7 +28,7 @@ import {
   documentedMethod,
   tokenKind,
 } from './documented-route.ts'
-import { historyQuery, historyReply, keeping, keptResource, revertQuery } from './kept-history.ts'
+import { historyQuery, historyReply, keeping, keptResource, revertHint } from './kept-history.ts'
 import { type AnySpec, type Captures, none, type ResourceSpec } from './resource-spec.ts'
 import { rulesOf } from './route-rules.ts'
 
@@ -124,7 +124,8 @@ export function resource<
       if (verb === undefined || rules === undefined || operation === 'scan' || spec.undocumented === true)
         return []
       const schemas = schemasOf(operation, verb, captures)
-      const query = historyQueryOf(common, operation)
+      const isKept = spec.history !== undefined && spec.history.elsewhere === undefined
+      const query = isKept && operation === 'read' ? historyQuery : undefined
       return {
         path: shown.replace('*', ':path'),
         method: documentedMethod[operation],
@@ -133,7 +134,7 @@ export function resource<
         ...schemas,
         ...(query && { query: schemas.query?.extend(query.shape) ?? query }),
         summary: verb.summary,
-        description: spec.help,
+        description: isKept && operation === 'write' ? `${spec.help} ${revertHint}` : spec.help,
         answer: answerOf(operation, verb),
       }
     })
@@ -165,13 +166,6 @@ function withHistory({ history, write, sudo = false }: AnySpec, served: Served):
     handle: (exchange) =>
       keeping(kept, exchange, { schema: rules.schema, isDeletion, work: () => handle(exchange) }),
   }
-}
-
-/** What the API document says of the query of a verb whose object has a history. */
-const historyQueryOf = ({ history }: AnySpec, operation: VerbName): z.ZodObject | undefined => {
-  if (history === undefined || history.elsewhere !== undefined) return undefined
-  if (operation === 'read') return historyQuery
-  return operation === 'write' ? revertQuery : undefined
 }
 
 type NameList = {
