@@ -36,7 +36,7 @@ export type SealedViewParts = { storage: Storage; keyring: Keyring; log: Barrier
 type Update = { readonly key: string; change(current: unknown): unknown; readonly options: WriteOptions }
 
 /** Number of attempts of a write with a companion. */
-const mostAccompanied = 16
+const mostAccompanied = 40
 
 const changedByTooMany = () => fail('unavailable', 'the record is changed by too many at once')
 

@@ -3,8 +3,11 @@ import { fail } from '../../errors.ts'
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { View, ViewEntry } from '../barrier/view.ts'
 
-/** Number of attempts of a conditional write before it fails as `unavailable`. */
-export const writeAttempts = 16
+/**
+ * Number of attempts of a conditional write before it fails as `unavailable`. They take some four seconds: dozens of
+ * writes of the same record at another server come first.
+ */
+export const writeAttempts = 40
 /** Pauses grow up to 256 ms. */
 const longestPausePower = 8
 
