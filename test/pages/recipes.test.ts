@@ -86,6 +86,17 @@ describe('on a server with a key file', () => {
     expect(requests).toEqual(['204 POST /v1/sys/config/cors'])
   })
 
+  test('a change of a policy is looked up and taken back, and is in the log', async () => {
+    const { output } = await follow(gatehouse, 'Who changed this, and back', 0)
+    const log = await follow(gatehouse, 'Who changed this, and back', 1)
+
+    expect(JSON.parse(output)).toMatchObject([
+      { version: 2, operation: 'update', changes: { policy: {} } },
+      { version: 1 },
+    ])
+    expect(log.output).toContain('"restored":1')
+  })
+
   test('a rotation begins a new term', async () => {
     const { output } = await follow(gatehouse, 'Rotate the data keys')
 
