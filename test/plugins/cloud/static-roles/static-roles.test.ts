@@ -19,6 +19,8 @@ import {
 let fixture: CloudFixture
 beforeAll(async () => {
   fixture = await startStaticFixture()
+  // roles that are made after the start are in no backup: the first look at the mount does not ask for their passwords
+  fixture.clock.advance(1)
 })
 afterAll(() => fixture[Symbol.asyncDispose]())
 
