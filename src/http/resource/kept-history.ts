@@ -87,7 +87,8 @@ export const historyQuery = z.object({
  * What the API document says of a write. `revert` is no parameter there: generated clients would have it before the body,
  * and programs that pass the body by its place would no longer compile.
  */
-export const revertHint = 'With the query parameter `revert=N` and no body: the object as it was at version N.'
+export const revertHint =
+  'With the query parameter `revert=N` and no body: the object as it was at version N.'
 
 type AnyExchange = Exchange<unknown, unknown>
 
