@@ -87,8 +87,8 @@ describe('on a server with a key file', () => {
   })
 
   test('a change of a policy is looked up and taken back, and is in the log', async () => {
-    const { output } = await follow(gatehouse, 'Who changed this, and back', 0)
-    const log = await follow(gatehouse, 'Who changed this, and back', 1)
+    const { output } = await follow(gatehouse, 'Undo a change', 0)
+    const log = await follow(gatehouse, 'Undo a change', 1)
 
     expect(JSON.parse(output)).toMatchObject([
       { version: 2, operation: 'update', changes: { policy: {} } },

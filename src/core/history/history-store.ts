@@ -65,7 +65,7 @@ export class HistoryStore {
     return this.#parts.bounds.versions > 0
   }
 
-  /** What is read of a record from now on is not older than any acknowledged write. */
+  /** After this, reads of a record see every acknowledged write. */
   confirmCopies(): Promise<void> {
     return this.#parts.confirmCopies()
   }
@@ -133,7 +133,7 @@ export class HistoryStore {
     await this.#removeAll(keys)
   }
 
-  /** Removes what is older than the bounds allow. */
+  /** Removes changes that are older than the bounds allow. */
   async sweep(namespaces: readonly string[], stopping: AbortSignal): Promise<void> {
     for (const namespace of namespaces) {
       const folder = logFolder(namespace)
@@ -153,13 +153,13 @@ export class HistoryStore {
     }
   }
 
-  /** Removes what is logged of a namespace. */
+  /** Removes the log of a namespace. */
   async removeNamespace(namespace: string): Promise<void> {
     for await (const keys of this.#view.keyPages(logFolder(namespace))) await this.#removeAll(keys)
     await this.#view.deletePrefix(deletedFolder(namespace))
   }
 
-  /** Names of objects may be long, and are nobody's business who sees the storage. */
+  /** Hides the names of objects, which may be long, from readers of the storage. */
   #digestOf({ owner, object }: HistoryObject): string {
     return this.#hashes.object(`${owner}/${object}`, 'hex').slice(0, 40)
   }

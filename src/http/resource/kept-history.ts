@@ -255,7 +255,7 @@ export async function restoredFields(
 const withoutSame = (form: JsonObject, now: JsonObject): JsonObject =>
   Object.fromEntries(Object.entries(form).filter(([name, value]) => !isSame(value, now[name])))
 
-/** Without what is empty before and after: a write of it would make it one that was set. */
+/** Leaves out fields that are empty before and after: writing one would mark it as set. */
 function withoutUnset(fields: z.ZodObject, form: JsonObject, now: JsonObject | undefined): JsonObject {
   const usual: Readonly<Record<string, unknown>> = convertFields(fields, {}).values
   const stays = (name: string, value: JsonValue | undefined) =>

@@ -23,7 +23,7 @@ export type GuardedWrite<Role> = {
   /** The stored role. */
   find(): Promise<Role | undefined>
   whatIf(before: Role | undefined): Promise<WhatIf>
-  /** Returns the warnings. Calls `check` with what is stored, and writes nothing if that throws. */
+  /** Returns the warnings. Calls `check` with the stored form, and writes nothing if that throws. */
   write(check: (stored: unknown) => void): Promise<string[]>
 }
 

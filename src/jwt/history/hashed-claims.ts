@@ -11,7 +11,7 @@ type Hashed = string | readonly string[] | null
 /** Claims by the names that a role has for them. */
 type HashedClaims = Readonly<Record<string, Hashed>>
 
-/** What is kept of the claims of a login. docs/contract/what-if.md#what-is-kept */
+/** The part of a login's claims that the server keeps. docs/contract/what-if.md#what-is-kept */
 export type KeptClaims = {
   readonly issuer: string
   /** Null if the token had none; undefined if they are not kept. */

@@ -2,7 +2,7 @@
 export type Verdict = {
   /** The check, as `explain` names it. */
   readonly name: string
-  /** What is remembered does not say. */
+  /** The record does not say. */
   readonly isUnknown: boolean
   readonly refused?: { readonly reason: string; readonly text: string } | undefined
   /** Numbers the checks of one name. */
@@ -17,7 +17,7 @@ export type Judged = {
   readonly unknown: readonly Verdict[]
 }
 
-/** What is not the same in two settings, which are compared as JSON. */
+/** The differences between two settings, which are compared as JSON. */
 export const isSame = (one: unknown, other: unknown): boolean => JSON.stringify(one) === JSON.stringify(other)
 
 export const passed = (name: string): Verdict => ({ name, isUnknown: false })

@@ -11,7 +11,7 @@ import type { KeptClaims } from './hashed-claims.ts'
 /** How someone logged in. */
 type LoginWay = 'login' | 'cel/login' | 'oidc/callback'
 
-/** What is remembered of the last login of a subject with a role. docs/contract/what-if.md#what-is-kept */
+/** The record of the last login of a subject with a role. docs/contract/what-if.md#what-is-kept */
 export type RememberedLogin = KeptClaims & {
   /** Keyed hash of the name of the alias. */
   readonly subject: string
@@ -40,7 +40,7 @@ export type NotedLogin = Pick<RememberedLogin, 'path' | 'asToken' | 'byDefault' 
   readonly subject: string
   /** What an unchanged login has in common with the one before. */
   readonly sameAs: string
-  /** What is written once an hour, or when something has changed. */
+  /** The part that is written once an hour, or when something has changed. */
   remember(hash: KeyedHash): Pick<RememberedLogin, keyof KeptClaims | 'algorithm' | 'keyId' | 'matched'>
 }
 
@@ -203,7 +203,7 @@ export class LoginHistory {
     this.#known.dropAll()
   }
 
-  /** Deletes what is too old, and of the rest the oldest beyond the bound. */
+  /** Deletes records that are too old, and then the oldest beyond the bound. */
   async #tidy(days: number): Promise<void> {
     this.#tidiedAt = this.#parts.clock.now()
     this.#added = 0
@@ -230,7 +230,7 @@ const deletedAtOnce = 500
 
 type Remembered = ReturnType<NotedLogin['remember']>
 
-/** Most characters of what is kept of the claims of a login; of more, nothing but the issuer is. */
+/** The most characters of claims that a record keeps. For longer claims it keeps only the issuer. */
 const mostText = 8 * 1024
 const bounded = (kept: Remembered): Remembered =>
   JSON.stringify(kept).length <= mostText

@@ -22,7 +22,7 @@ function areDisjoint(one: string, other: string): boolean {
   return !startsFit || !endsFit
 }
 
-/** What is known of the texts of a claim. */
+/** The known facts about the texts of a claim. */
 export type KnownTexts = {
   /** How many are known only as hashes. */
   readonly hidden: number

@@ -94,7 +94,7 @@ export function guardRefused(found: WhatIf, most: number): Reply {
   return { raw: { status: 409, contentType: 'application/json', body } }
 }
 
-/** A field of a write that is no field of what is written. */
+/** A field of a write that is not stored. */
 export const guardField = intField
   .optional()
   .describe(

@@ -4,7 +4,7 @@ import { shownHash } from './hashed-claims.ts'
 import type { Judged, Verdict } from './judged.ts'
 import type { RememberedLogin } from './login-history.ts'
 
-/** A change of what is admitted or granted, for people. */
+/** Describes, for people, a change of whom a role admits or what it grants. */
 export type FieldChange = { readonly field: string; readonly text: string }
 
 /** A finding of the linter. */

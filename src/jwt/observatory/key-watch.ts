@@ -139,7 +139,7 @@ export class KeyWatch {
     }
   }
 
-  /** The sources with what is stored of them. */
+  /** The sources with their stored records. */
   async timelines(
     keyset: Keyset,
   ): Promise<readonly { readonly source: KeysetSource; readonly timeline: Timeline }[]> {

@@ -30,7 +30,7 @@ export type KeyAlert = { readonly time: number; readonly kind: AlertKind; readon
 /** The endpoints of a discovery document, and its issuer if it is not the configured one. */
 export type SeenDocument = Partial<DiscoveryDocument> & { readonly issuer: string }
 
-/** What is stored of a source. docs/contract/key-sources.md#what-is-kept */
+/** The stored record of a source. docs/contract/key-sources.md#what-is-kept */
 export type Timeline = {
   /** When the set of keys was fetched that `keys` tells of. */
   readonly observedAt: number

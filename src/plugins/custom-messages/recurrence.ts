@@ -33,7 +33,7 @@ export class Recurrence {
     this.#cron = cron
   }
 
-  /** What is wrong with the fields is returned as an error. */
+  /** Returns faults of the fields as an error. */
   static of(fields: RecurrenceFields): Recurrence | { readonly error: string } {
     const cron = parseCron(fields.cron)
     if ('error' in cron) return { error: `cron: ${cron.error}` }

@@ -514,7 +514,7 @@ export class JwtMethod {
     return shownKeys(ready.config.allowed_key_thumbprints, await keyWatch.timelines(ready.keyset))
   }
 
-  /** Records what is new of the keys of all mounts used since the start, and fetches keys that are an hour old. */
+  /** Records news about the keys of all mounts used since the start, and fetches keys that are an hour old. */
   async watchKeys(stopping: AbortSignal): Promise<void> {
     const looks: Promise<void>[] = []
     const problems: unknown[] = []
