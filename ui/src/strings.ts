@@ -795,6 +795,7 @@ export const strings = {
     revokeHint: 'Its credentials stop working.',
     timeLeft: 'Time left',
     unlimited: 'Unlimited',
+    over: 'Over; the server has not removed it yet',
     issued: 'Issued',
     renewed: 'Last renewal',
   },

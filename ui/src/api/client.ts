@@ -2,6 +2,7 @@ import * as v from 'valibot'
 import { apiBase } from '../base.ts'
 import { namespace } from '../session/namespace.ts'
 import { session } from '../session/session.ts'
+import { hearServerTime } from './clock.ts'
 import type { paths } from './document.ts'
 import { ApiError } from './errors.ts'
 import { parseJson } from './json.ts'
@@ -46,6 +47,7 @@ export async function send({ signal, headers, token, ...request }: Sent): Promis
     if (signal?.aborted === true) throw error
     throw new ApiError(0, [])
   }
+  hearServerTime(answer.headers.get('Date'))
   const requestId = answer.headers.get('X-Gatehouse-Request-Id') ?? ''
   const text = await answer.text()
   const received: unknown = text === '' ? undefined : jsonOf(text)

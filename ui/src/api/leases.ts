@@ -1,5 +1,6 @@
 import * as v from 'valibot'
 import { defineCall } from './client.ts'
+import { withEnd } from './clock.ts'
 
 export const listLeases = defineCall(
   'list',
@@ -23,6 +24,10 @@ export const lookUpLease = defineCall(
     }),
   }),
 )
+
+/** A lease, with its end in the server's time. */
+export const leaseWithEnd = async (id: string, signal: AbortSignal) =>
+  withEnd((await lookUpLease({ body: { lease_id: id } }, { signal })).data)
 
 export const renewLease = defineCall('post', '/sys/leases/renew', v.object({ lease_duration: v.number() }))
 export const revokeLease = defineCall('post', '/sys/leases/revoke', v.unknown())

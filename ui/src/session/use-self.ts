@@ -1,17 +1,29 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useEffect, useState } from 'react'
+import { useEffect } from 'react'
 import { lookupSelf, renewSelf, revokeSelf, type Self } from '../api/auth.ts'
+import { endAfter } from '../api/clock.ts'
 import { ApiError } from '../api/errors.ts'
 import { session } from './session.ts'
+import { useSecondsUntil } from './use-seconds-until.ts'
 
 const key = ['self']
 
+export type OwnToken = Self & {
+  /** In the server's time; infinite for a token that never ends. */
+  readonly end: number
+}
+
+async function ownToken(signal: AbortSignal): Promise<OwnToken> {
+  const { data } = await lookupSelf({}, { signal })
+  return { ...data, end: data.expire_time === null ? Number.POSITIVE_INFINITY : endAfter(data.ttl) }
+}
+
 /** Who is logged in. A refusal ends the session. */
-export function useSelf(): Self | undefined {
+export function useSelf(): OwnToken | undefined {
   const client = useQueryClient()
   const { data, error } = useQuery({
     queryKey: key,
-    queryFn: async ({ signal }) => (await lookupSelf({}, { signal })).data,
+    queryFn: ({ signal }) => ownToken(signal),
     staleTime: Number.POSITIVE_INFINITY,
   })
   useEffect(() => {
@@ -29,18 +41,12 @@ export function useSelf(): Self | undefined {
 }
 
 /** Seconds that the token has left; undefined for one that never ends. Counts down, and ends the session. */
-export function useTimeLeft(self: Self | undefined): number | undefined {
-  const [now, setNow] = useState(() => Date.now())
-  const end = self?.expire_time == null ? undefined : Date.parse(self.expire_time)
+export function useTimeLeft(self: OwnToken | undefined): number | undefined {
+  const left = useSecondsUntil(self?.end ?? Number.POSITIVE_INFINITY)
   useEffect(() => {
-    if (end === undefined) return
-    const timer = setInterval(() => {
-      setNow(Date.now())
-      if (Date.now() >= end) session.end('expired')
-    }, 1000)
-    return () => clearInterval(timer)
-  }, [end])
-  return end === undefined ? undefined : Math.max(0, Math.round((end - now) / 1000))
+    if (left === 0) session.end('expired')
+  }, [left])
+  return left === Number.POSITIVE_INFINITY ? undefined : left
 }
 
 export function useRenewal(): () => Promise<void> {

@@ -1,12 +1,13 @@
 import { useQuery } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { withEnd } from '../../api/clock.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { shortDuration, Time } from '../../components/time.tsx'
+import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
@@ -70,7 +71,7 @@ function Token({ accessor, mayRevoke }: { readonly accessor: string; readonly ma
   const { data, error } = useQuery({
     queryKey: ['token', accessor],
     retry: false,
-    queryFn: async ({ signal }) => (await lookUpAccessor({ body: { accessor } }, { signal })).data,
+    queryFn: async ({ signal }) => withEnd((await lookUpAccessor({ body: { accessor } }, { signal })).data),
   })
   if (error !== null) return <Failure error={error} />
   if (data === undefined) return null
@@ -97,7 +98,7 @@ function Token({ accessor, mayRevoke }: { readonly accessor: string; readonly ma
   )
 }
 
-const TokenFactList = ({ token }: { readonly token: TokenFacts }) => (
+const TokenFactList = ({ token }: { readonly token: TokenFacts & { readonly end: number } }) => (
   <dl className="facts">
     <dt>{text.policies}</dt>
     <dd>{[...new Set([...token.policies, ...(token.identity_policies ?? [])])].join(', ')}</dd>
@@ -120,9 +121,7 @@ const TokenFactList = ({ token }: { readonly token: TokenFacts }) => (
       {token.expire_time === null ? (
         text.unlimited
       ) : (
-        <>
-          {shortDuration(token.ttl)} (<Time at={token.expire_time} />)
-        </>
+        <TimeLeft end={token.end} at={token.expire_time} />
       )}
     </dd>
   </dl>

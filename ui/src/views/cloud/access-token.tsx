@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from 'react'
+import { endAfter } from '../../api/clock.ts'
 import { Button } from '../../components/button.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
@@ -25,7 +26,7 @@ export function AccessToken({ request, scopes }: Props) {
     event.preventDefault()
     try {
       const { access_token: token, expires_in: seconds } = (await request(scope.trim())).data
-      setOutcome({ token, end: new Date(Date.now() + seconds * 1000).toISOString() })
+      setOutcome({ token, end: new Date(endAfter(seconds)).toISOString() })
     } catch (error) {
       setOutcome({ error })
     }

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { serverNow } from '../../api/clock.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -69,7 +70,7 @@ const debrisColumns: readonly Column<DebrisObject>[] = [
     width: '12rem',
     cell: ({ since, tries }) => (
       <span title={since}>
-        {shortDuration((Date.now() - Date.parse(since)) / 1000)}, {text.tries(tries)}
+        {shortDuration((serverNow() - Date.parse(since)) / 1000)}, {text.tries(tries)}
       </span>
     ),
   },

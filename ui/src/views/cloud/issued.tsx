@@ -1,4 +1,5 @@
-import { Fragment, useEffect, useState } from 'react'
+import { Fragment, useState } from 'react'
+import { endAfter } from '../../api/clock.ts'
 import { renewLease, revokeLease } from '../../api/leases.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -6,6 +7,7 @@ import { CopyButton } from '../../components/copy-as.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
+import { useSecondsUntil } from '../../session/use-seconds-until.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import type { Issued } from './calls.ts'
@@ -22,8 +24,6 @@ const parts = [
   { name: 'token_endpoint', label: text.tokenEndpoint, isSecret: false },
 ] as const
 
-const endAfter = (seconds: number): number => Date.now() + seconds * 1000
-
 /** Credentials that were just issued. The secret leaves the page when they end. */
 export function IssuedCredentials({ issued }: { readonly issued: Issued }) {
   const { lease_id: lease, data, warnings } = issued
@@ -32,7 +32,7 @@ export function IssuedCredentials({ issued }: { readonly issued: Issued }) {
   const [isRevoked, setRevoked] = useState(false)
   const [failure, setFailure] = useState<unknown>()
   const left = useSecondsUntil(end)
-  if (isRevoked || left <= 0)
+  if (isRevoked || left === 0)
     return (
       <p className="note" role="status">
         {isRevoked ? text.revoked : text.ended}
@@ -108,13 +108,4 @@ export function IssuedCredentials({ issued }: { readonly issued: Issued }) {
       </div>
     </div>
   )
-}
-
-function useSecondsUntil(end: number): number {
-  const [now, setNow] = useState(() => Date.now())
-  useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), 1000)
-    return () => clearInterval(timer)
-  }, [])
-  return Math.round((end - now) / 1000)
 }

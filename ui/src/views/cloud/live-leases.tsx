@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { keysOf } from '../../api/errors.ts'
-import { listLeases, lookUpLease } from '../../api/leases.ts'
+import { leaseWithEnd, listLeases } from '../../api/leases.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { shortDuration, Time } from '../../components/time.tsx'
+import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -63,7 +63,7 @@ const columnsOf = (mount: string): readonly Column<Row>[] => [
       </PlaceLink>
     ),
   },
-  { id: 'left', title: text.timeLeft, cell: ({ id }) => (id.endsWith('/') ? '' : <TimeLeft id={id} />) },
+  { id: 'left', title: text.timeLeft, cell: ({ id }) => (id.endsWith('/') ? '' : <LeaseTime id={id} />) },
   {
     id: 'lease',
     title: text.lease,
@@ -77,17 +77,13 @@ const columnsOf = (mount: string): readonly Column<Row>[] => [
 ]
 
 /** Asked only for the rows in sight. */
-function TimeLeft({ id }: { readonly id: string }) {
+function LeaseTime({ id }: { readonly id: string }) {
   const { data } = useQuery({
     queryKey: ['lease', id],
     retry: false,
     staleTime: 60_000,
-    queryFn: async ({ signal }) => (await lookUpLease({ body: { lease_id: id } }, { signal })).data,
+    queryFn: ({ signal }) => leaseWithEnd(id, signal),
   })
   if (data === undefined || data.expire_time === null) return '…'
-  return (
-    <>
-      {shortDuration(data.ttl)} (<Time at={data.expire_time} />)
-    </>
-  )
+  return <TimeLeft end={data.end} at={data.expire_time} over={strings.leases.over} />
 }

@@ -3,6 +3,7 @@ import { useState } from 'react'
 import { keysOf } from '../../api/errors.ts'
 import {
   irrevocableLeases,
+  leaseWithEnd,
   listLeases,
   lookUpLease,
   renewLease,
@@ -15,7 +16,8 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { shortDuration, Time } from '../../components/time.tsx'
+import { Time } from '../../components/time.tsx'
+import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useAcl } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -221,7 +223,7 @@ function Lease({ id }: { readonly id: string }) {
   const { data, error } = useQuery({
     queryKey: ['lease', id],
     retry: false,
-    queryFn: async ({ signal }) => (await lookUpLease({ body: { lease_id: id } }, { signal })).data,
+    queryFn: ({ signal }) => leaseWithEnd(id, signal),
   })
   const renew = async () => {
     try {
@@ -265,9 +267,7 @@ function Lease({ id }: { readonly id: string }) {
               {data.expire_time === null ? (
                 text.unlimited
               ) : (
-                <>
-                  {shortDuration(data.ttl)} (<Time at={data.expire_time} />)
-                </>
+                <TimeLeft end={data.end} at={data.expire_time} over={text.over} />
               )}
             </dd>
             <dt>{text.issued}</dt>

@@ -1,3 +1,4 @@
+import { serverNow } from '../../api/clock.ts'
 import type { FullMessage, MessageInput } from '../../api/message-admin.ts'
 import { base64OfText, type ShownMessage, textOfBase64 } from '../../api/messages.ts'
 
@@ -35,7 +36,7 @@ export const newDraft = (): Draft => ({
   severity: 'info',
   linkTitle: '',
   linkHref: '',
-  starts: localTime(new Date()),
+  starts: localTime(new Date(serverNow())),
   ends: '',
   dismissible: true,
   mustAcknowledge: false,

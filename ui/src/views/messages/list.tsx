@@ -1,4 +1,5 @@
 import { useQuery } from '@tanstack/react-query'
+import { serverNow } from '../../api/clock.ts'
 import { ifMissing } from '../../api/errors.ts'
 import { type ListedMessage, listMessages } from '../../api/message-admin.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -20,7 +21,7 @@ export const stateOf = ({
   active,
   start_time: start,
 }: Pick<ListedMessage, 'active' | 'start_time'>): MessageState =>
-  active ? 'active' : Date.parse(start) >= Date.now() ? 'scheduled' : 'expired'
+  active ? 'active' : Date.parse(start) >= serverNow() ? 'scheduled' : 'expired'
 
 const order: readonly MessageState[] = ['active', 'scheduled', 'expired']
 

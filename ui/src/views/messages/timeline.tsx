@@ -1,3 +1,4 @@
+import { serverNow } from '../../api/clock.ts'
 import type { ListedMessage } from '../../api/message-admin.ts'
 import { strings } from '../../strings.ts'
 
@@ -11,7 +12,7 @@ type Times = Pick<ListedMessage, 'start_time' | 'end_time'>
 
 /** From the first start to the last end, around now, and at most 60 days each way. */
 export function spanOf(messages: readonly Times[]): Span {
-  const now = Date.now()
+  const now = serverNow()
   const moments = messages.flatMap(({ start_time: start, end_time: end }) => [
     Date.parse(start),
     ...(end === null ? [] : [Date.parse(end)]),
@@ -33,7 +34,7 @@ export function Bar({ message, span }: { readonly message: Times; readonly span:
       <span className="shown" style={{ left: `${start}%`, width: `${Math.max(end - start, 1)}%` }} />
       <span
         className="now"
-        style={{ left: `${percent(Date.now(), span)}%` }}
+        style={{ left: `${percent(serverNow(), span)}%` }}
         title={strings.announcements.now}
       />
     </div>

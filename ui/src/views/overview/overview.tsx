@@ -1,5 +1,5 @@
 import { useState } from 'react'
-import { lookupSelf, type Self } from '../../api/auth.ts'
+import { lookupSelf } from '../../api/auth.ts'
 import { resultantAcl } from '../../api/server.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -10,7 +10,7 @@ import { Secret } from '../../components/secret.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { session } from '../../session/session.ts'
-import { logOut, useRenewal, useSelf, useTimeLeft } from '../../session/use-self.ts'
+import { logOut, type OwnToken, useRenewal, useSelf, useTimeLeft } from '../../session/use-self.ts'
 import { useAcl } from '../../shell/acl.ts'
 import { grantsOf } from '../../shell/grants.ts'
 import { useGo, usePlace } from '../../shell/use-place.tsx'
@@ -74,7 +74,7 @@ function WhoAmI() {
   )
 }
 
-const Policies = ({ self }: { readonly self: Self }) => (
+const Policies = ({ self }: { readonly self: OwnToken }) => (
   <ul className="tags">
     {[...new Set([...self.policies, ...(self.identity_policies ?? [])])].map((name) => (
       <li key={name}>{name}</li>
@@ -82,7 +82,7 @@ const Policies = ({ self }: { readonly self: Self }) => (
   </ul>
 )
 
-function TimeLeft({ self }: { readonly self: Self }) {
+function TimeLeft({ self }: { readonly self: OwnToken }) {
   const left = useTimeLeft(self)
   if (left === undefined || self.expire_time === null) return text.unlimited
   return (
@@ -92,7 +92,7 @@ function TimeLeft({ self }: { readonly self: Self }) {
   )
 }
 
-function TokenActions({ self }: { readonly self: Self }) {
+function TokenActions({ self }: { readonly self: OwnToken }) {
   const renew = useRenewal()
   const [error, setError] = useState<unknown>()
   return (

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { serverNow } from '../../api/clock.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -15,7 +16,7 @@ type State = { readonly destroyed: boolean; readonly deletion_time: string }
 
 /** What can be done with a version. */
 export const stateOf = ({ destroyed, deletion_time: at }: State): 'there' | 'deleted' | 'destroyed' =>
-  destroyed ? 'destroyed' : at !== '' && Date.parse(at) <= Date.now() ? 'deleted' : 'there'
+  destroyed ? 'destroyed' : at !== '' && Date.parse(at) <= serverNow() ? 'deleted' : 'there'
 
 type Version = Metadata['versions'][string] & { readonly number: number }
 
