@@ -41,38 +41,39 @@ const goTo = (page: Page, place: string) => page.evaluate(`location.hash = '#/${
 test.each([
   { name: 'two hours fast', skew: 2 * hour },
   { name: 'two hours slow', skew: -2 * hour },
-])('a computer whose clock is $name shows how long a session, a token, a lease and a message last, and still does after it slept', async ({
-  skew,
-}) => {
-  const { body } = await server.root.write('auth/token/create', { policies: ['root'], ttl: '290s' })
-  const { client_token: token = '', accessor = '' } = body.auth ?? {}
-  const listed = await server.root.list('sys/leases/lookup/auth/token/create')
-  const [lease] = [listed.body.data?.keys].flat()
-  await using opened = await openPage('about:blank', { timezoneId: 'UTC' })
-  const { page } = opened
-  await page.addInitScript(wrongClock(skew))
-  await page.goto(`${server.url}/ui/`)
-  await logIn(page, String(token))
+])(
+  'a computer whose clock is $name shows how long a session, a token, a lease and a message last, and still does after it slept',
+  async ({ skew }) => {
+    const { body } = await server.root.write('auth/token/create', { policies: ['root'], ttl: '290s' })
+    const { client_token: token = '', accessor = '' } = body.auth ?? {}
+    const listed = await server.root.list('sys/leases/lookup/auth/token/create')
+    const [lease] = [listed.body.data?.keys].flat()
+    await using opened = await openPage('about:blank', { timezoneId: 'UTC' })
+    const { page } = opened
+    await page.addInitScript(wrongClock(skew))
+    await page.goto(`${server.url}/ui/`)
+    await logIn(page, String(token))
 
-  const session = page.getByRole('banner').getByRole('timer')
-  await session.getByText(/^The session ends in 4:\d\d$/).waitFor()
-  const main = page.getByRole('main')
-  await main.getByText(/^4:\d\d \(/).waitFor()
-  for (const place of [`access/tokens/${accessor}`, `leases/auth~token~create~${lease}`]) {
-    await goTo(page, place)
+    const session = page.getByRole('banner').getByRole('timer')
+    await session.getByText(/^The session ends in 4:\d\d$/).waitFor()
+    const main = page.getByRole('main')
     await main.getByText(/^4:\d\d \(/).waitFor()
-  }
-  await goTo(page, 'messages')
-  for (const row of [/^Shown Active/, /^Soon Scheduled/, /^Past Expired/])
-    await page.getByRole('row', { name: row }).waitFor()
-  await goTo(page, 'messages/new')
-  const starts = await page.getByLabel(/^Starts/).inputValue()
-  expect(Math.abs(Date.parse(`${starts}Z`) - Date.now())).toBeLessThan(2 * 60_000)
+    for (const place of [`access/tokens/${accessor}`, `leases/auth~token~create~${lease}`]) {
+      await goTo(page, place)
+      await main.getByText(/^4:\d\d \(/).waitFor()
+    }
+    await goTo(page, 'messages')
+    for (const row of [/^Shown Active/, /^Soon Scheduled/, /^Past Expired/])
+      await page.getByRole('row', { name: row }).waitFor()
+    await goTo(page, 'messages/new')
+    const starts = await page.getByLabel(/^Starts/).inputValue()
+    expect(Math.abs(Date.parse(`${starts}Z`) - Date.now())).toBeLessThan(2 * 60_000)
 
-  clock.advance(200)
-  await page.evaluate('window.skew += 200_000')
-  await session.getByText(/^The session ends in 1:[0-3]\d$/).waitFor()
-  clock.advance(300)
-  await page.evaluate('window.skew += 300_000')
-  await page.getByText('The token is no longer valid. Log in again.').waitFor()
-})
+    clock.advance(200)
+    await page.evaluate('window.skew += 200_000')
+    await session.getByText(/^The session ends in 1:[0-3]\d$/).waitFor()
+    clock.advance(300)
+    await page.evaluate('window.skew += 300_000')
+    await page.getByText('The token is no longer valid. Log in again.').waitFor()
+  },
+)

@@ -118,11 +118,7 @@ const TokenFactList = ({ token }: { readonly token: TokenFacts & { readonly end:
     )}
     <dt>{text.timeLeft}</dt>
     <dd>
-      {token.expire_time === null ? (
-        text.unlimited
-      ) : (
-        <TimeLeft end={token.end} at={token.expire_time} />
-      )}
+      {token.expire_time === null ? text.unlimited : <TimeLeft end={token.end} at={token.expire_time} />}
     </dd>
   </dl>
 )
