@@ -1,7 +1,7 @@
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
-import { checkNamed } from '../../src/jwt/refusals/refusal.ts'
+import { checkNamed } from '../../src/logins/refusals/refusal.ts'
 import { namedRefusals, providerPages, readPage } from './page.ts'
 import { commandsIn, curlRequest } from './shell.ts'
 

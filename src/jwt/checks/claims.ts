@@ -1,8 +1,8 @@
 import { excerpt, goText, quoted } from '../../lib/text/go-text.ts'
 import { lookupClaim } from '../../lib/text/json-pointer.ts'
+import { type Refusal, refusal } from '../../logins/refusals/refusal.ts'
 import { claimText } from '../jws/member-text.ts'
 import { isPlainObject, ownMember, type StrictObject } from '../jws/strict-json.ts'
-import { type Refusal, refusal } from '../refusals/refusal.ts'
 
 /** Seconds, as stored in the role: 0 is the default, a negative value none. */
 export type Leeways = {

@@ -2,7 +2,7 @@ import { checkAssignable, sanitize } from '../../core/tokens/store/policy-names.
 import { loginTerms, type TokenSettings } from '../../core/tokens/store/token-fields.ts'
 import { checkLoginType, loginTokenType } from '../../core/tokens/store/token-type.ts'
 import { ServiceError } from '../../errors.ts'
-import { checkNamed } from '../refusals/refusal.ts'
+import { checkNamed } from '../../logins/refusals/refusal.ts'
 import { type Verdict, verdict } from './judged.ts'
 
 /** What the core would refuse of every login with these settings. */

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import { decodeProtectedHeader } from 'jose/decode/protected_header'
-import { comparing, discreetRefusal, type Refusal } from '../refusals/refusal.ts'
+import { comparing, discreetRefusal, type Refusal } from '../../logins/refusals/refusal.ts'
 import { ownMember, parseStrictObject, type StrictObject } from './strict-json.ts'
 
 /**

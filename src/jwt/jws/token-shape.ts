@@ -1,5 +1,5 @@
 import { parsedJson } from '../../lib/text/json.ts'
-import { comparing, discreetRefusal, type Refusal, refusal } from '../refusals/refusal.ts'
+import { comparing, discreetRefusal, type Refusal, refusal } from '../../logins/refusals/refusal.ts'
 import { isPlainObject, type StrictObject } from './strict-json.ts'
 
 /** What a text that is not a JWT looks like. `words` end an error text and repeat none of the text. */

@@ -1,5 +1,5 @@
 import type { KeyObject } from 'node:crypto'
-import type { Refusal } from '../refusals/refusal.ts'
+import type { Refusal } from '../../logins/refusals/refusal.ts'
 import { type DiscoveryDocument, DiscoveryError } from './discovery.ts'
 import type { KeySource } from './fetch-jwk-set.ts'
 import {

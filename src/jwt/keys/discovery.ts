@@ -1,7 +1,7 @@
 import type { OutboundClient, OutboundResponse } from '../../core/outbound/outbound.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import { parseFinite } from '../../lib/text/json.ts'
-import { redactUrl } from '../refusals/redact.ts'
+import { redactUrl } from '../../logins/refusals/redact.ts'
 import type { KeySource } from './fetch-jwk-set.ts'
 import { answerKind, bodyStart, requestProblem, SourceError } from './source-error.ts'
 import { dateOf, type ResponseDate } from './source-history.ts'

@@ -1,8 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
+import type { Refusal } from '../../logins/refusals/refusal.ts'
 import { parseAgain } from '../jws/strict-json.ts'
-import type { Refusal } from '../refusals/refusal.ts'
 import type { Keyset, VerifiedToken } from './keyset.ts'
 
 /** Longer tokens are verified each time. */

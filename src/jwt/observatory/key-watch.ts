@@ -4,10 +4,10 @@ import { keep, type View } from '../../core/barrier/view.ts'
 import { recordReader } from '../../core/records/stored-record.ts'
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { Clock } from '../../lib/system/clock.ts'
+import { redactUrl } from '../../logins/refusals/redact.ts'
 import type { UsableKey } from '../keys/jwk-set.ts'
 import type { Keyset, KeysetSource } from '../keys/keyset.ts'
 import { thumbprintOf } from '../keys/thumbprint.ts'
-import { redactUrl } from '../refusals/redact.ts'
 import { keyFacts } from './key-facts.ts'
 import {
   type KeyAlert,

@@ -1,9 +1,9 @@
 import { z } from 'zod'
 import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 import { formatTime } from '../../lib/text/time.ts'
+import { redactUrl } from '../../logins/refusals/redact.ts'
 import { bestOffset } from '../keys/clock-offset.ts'
 import type { KeysetSource } from '../keys/keyset.ts'
-import { redactUrl } from '../refusals/redact.ts'
 import { alertKinds, type Timeline, type TimelineKey } from './timeline.ts'
 
 const text = z.string()

@@ -10,7 +10,9 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import { explainAnswers } from '../../jwt/explain/explain-answers.ts'
+import { keysAnswer } from '../../jwt/observatory/shown-keys.ts'
+import { boolField, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
+import { explainAnswers } from '../../logins/explain/explain-answers.ts'
 import {
   answerOf,
   checkNoSecret,
@@ -20,9 +22,7 @@ import {
   failureResources,
   type SeenFailure,
   shownExplanation,
-} from '../../jwt/explain/explain-replies.ts'
-import { keysAnswer } from '../../jwt/observatory/shown-keys.ts'
-import { boolField, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
+} from '../../logins/explain/explain-replies.ts'
 import type { JwtMethod } from './method.ts'
 
 export type ExplainRouteParts = {

@@ -10,8 +10,8 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import { refusal } from '../../jwt/refusals/refusal.ts'
 import { boolField, lowerStringField, stringField } from '../../lib/text/fields.ts'
+import { refusal } from '../../logins/refusals/refusal.ts'
 import { answers } from './config/answers.ts'
 import type { LoginOutcome, LoginReports } from './explain/login-reports.ts'
 import { type Attempt, newAttempt } from './login/flow-trace.ts'

@@ -14,12 +14,10 @@ import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { ServiceError } from '../../errors.ts'
-import type { Explanation } from '../../jwt/explain/explained.ts'
-import { bareTrace, bringsToken } from '../../jwt/explain/explained.ts'
-import { LoginFailures, maxRecordedToken, type NewFailure } from '../../jwt/explain/login-failures.ts'
 import { type GuardedOutcome, guardedWrite, whatIfTurns } from '../../jwt/history/guarded-write.ts'
 import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
 import { LoginHistory, type NotedLogin } from '../../jwt/history/login-history.ts'
+import { type JwtFailures, sentToken } from '../../jwt/history/sent-token.ts'
 import type { WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
@@ -35,6 +33,9 @@ import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
 import { type JsonValue, parseLossless, stringifyJson } from '../../lib/text/json.ts'
+import type { Explanation } from '../../logins/explain/explained.ts'
+import { bareTrace, bringsToken } from '../../logins/explain/explained.ts'
+import { LoginFailures, maxRecordedToken } from '../../logins/explain/login-failures.ts'
 import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
 import { CelEvaluator, type Evaluation } from './cel/evaluator.ts'
 import type { Outcome } from './cel/outcome.ts'
@@ -118,7 +119,7 @@ type Place = Disposable & {
   readonly state: MountState
   readonly pending: PendingLogins
   readonly waits: ProviderWaits
-  readonly failures: LoginFailures
+  readonly failures: JwtFailures
   readonly history: LoginHistory
   readonly keyWatch: KeyWatch
   /** One what-if of a mount at a time. */
@@ -178,7 +179,7 @@ export class JwtMethod {
       onConfig: () => this.issuers.outdate(mount),
     })
     const plain = view.view('', { numbers: 'plain' })
-    const failures = new LoginFailures({ view: plain, clock, random, kept })
+    const failures: JwtFailures = new LoginFailures({ view: plain, clock, random, kept })
     return {
       state,
       pending: new PendingLogins({
@@ -429,7 +430,7 @@ export class JwtMethod {
   }
 
   /** The refused logins of a mount. docs/explain.md */
-  failuresOf(mount: Mount): LoginFailures {
+  failuresOf(mount: Mount): JwtFailures {
     return this.#places.of(mount).failures
   }
 
@@ -727,7 +728,7 @@ const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({
 })
 
 /** A login whose client polls no more, or whose person never came: no request was refused. */
-const abandoned = ({ role, address }: PendingLogin): NewFailure => ({
+const abandoned = ({ role, address }: PendingLogin): Parameters<JwtFailures['add']>[0] => ({
   request_id: '',
   path: 'oidc/poll',
   inline: false,
@@ -740,7 +741,7 @@ const abandoned = ({ role, address }: PendingLogin): NewFailure => ({
   cause: '',
   remote_address: address,
   verified: false,
-  token: '',
+  sent: sentToken('', false),
   error: '',
   trace: bareTrace('state_unknown', 'nobody finished it, and polled for it, within 10 minutes: expired'),
 })

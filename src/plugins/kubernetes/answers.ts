@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import { exampleTokenFields } from '../../core/tokens/store/token-fields.ts'
 import type { DocumentedAnswer } from '../../http/resource/resource.ts'
-import { explainAnswers } from '../../jwt/explain/explain-answers.ts'
+import { explainAnswers } from '../../logins/explain/explain-answers.ts'
 import { configFields } from './config/config.ts'
 import { roleFields } from './config/role.ts'
 

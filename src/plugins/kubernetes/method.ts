@@ -12,19 +12,20 @@ import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { loginTokenType, tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse, ServiceError } from '../../errors.ts'
-import { LoginFailures } from '../../jwt/explain/login-failures.ts'
 import { type GuardedOutcome, guardedWrite, whatIfTurns } from '../../jwt/history/guarded-write.ts'
 import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
 import { LoginHistory } from '../../jwt/history/login-history.ts'
+import { type JwtFailures, sentToken } from '../../jwt/history/sent-token.ts'
 import { onlyChanged, type WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import type { JwksKeyset, KeysetSource } from '../../jwt/keys/keyset.ts'
-import { checkNamed, type Refusal } from '../../jwt/refusals/refusal.ts'
 import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { quoted } from '../../lib/text/go-text.ts'
+import { LoginFailures } from '../../logins/explain/login-failures.ts'
+import { checkNamed, type Refusal } from '../../logins/refusals/refusal.ts'
 import { ClusterClient, loginTimeMs } from './cluster/cluster-client.ts'
 import { clusterKeys } from './cluster/cluster-keys.ts'
 import { LocalFiles } from './cluster/local-files.ts'
@@ -68,7 +69,7 @@ type Place = Disposable & {
   readonly config: StoredConfig
   readonly roles: StoredRoles<Role>
   readonly client: ClusterClient
-  readonly failures: LoginFailures
+  readonly failures: JwtFailures
   readonly history: LoginHistory
   readonly whatIfs: Limiter
   /** The published keys of the cluster, for the configuration that they were fetched with. */
@@ -264,7 +265,7 @@ export class KubernetesMethod {
   }
 
   /** The refused logins of a mount. docs/explain.md */
-  failuresOf(mount: Mount): LoginFailures {
+  failuresOf(mount: Mount): JwtFailures {
     return this.#places.of(mount).failures
   }
 
@@ -423,7 +424,7 @@ export class KubernetesMethod {
       cause: operatorText,
       verified: false,
       remote_address: '',
-      token: jwt,
+      sent: sentToken(jwt, false),
       error: message,
       trace: { checks: trace, clock: undefined },
     })

@@ -2,7 +2,7 @@ import { metadataProblem, shownOfLogin } from '../../../core/identity/metadata.t
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { boundCidrs, checkTokenFields } from '../../../core/tokens/store/token-fields.ts'
 import { ServiceError } from '../../../errors.ts'
-import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
+import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 import { nanosOfSecond } from './language/values.ts'
 import type { Field, Fields } from './outcome.ts'
 

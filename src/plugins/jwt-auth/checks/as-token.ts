@@ -7,7 +7,7 @@ import {
   type ReasonCode,
   type Refusal,
   refusal,
-} from '../../../jwt/refusals/refusal.ts'
+} from '../../../logins/refusals/refusal.ts'
 import type { Config } from '../config/jwt-config.ts'
 import type { Role } from '../config/role.ts'
 import type { ReadToken } from './trace.ts'

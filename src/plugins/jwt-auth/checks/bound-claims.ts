@@ -1,10 +1,10 @@
 import { asList } from '../../../jwt/checks/claims.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
-import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import { globMatches } from '../../../lib/text/glob.ts'
 import { goText, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
+import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 
 /** How expected strings are compared: exactly, or with `*` as a wildcard for any run of characters. */
 export type BoundClaimsType = 'string' | 'glob'

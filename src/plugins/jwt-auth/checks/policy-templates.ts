@@ -1,6 +1,6 @@
 import { isPlainObject, ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
-import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
+import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 
 /** The name of a policy with claims in it: literal pieces, and the names on the way to the claims between them. */
 export type PolicyTemplate = {

@@ -1,7 +1,7 @@
 import type { KeyObject } from 'node:crypto'
 import { refuse, type ServiceError } from '../../../errors.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
-import type { CheckName, Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
+import type { CheckName, Compared, Refusal } from '../../../logins/refusals/refusal.ts'
 
 /**
  * Receives every check of a login, in order. The login's own trace ends it at the first refusal by throwing;

@@ -7,7 +7,6 @@ import { fetchJwkSet, KeyFetchError, type KeySource } from '../../../jwt/keys/fe
 import { emptySet, type JwkSet } from '../../../jwt/keys/jwk-set.ts'
 import { parsePublicKeyPem } from '../../../jwt/keys/public-key-pem.ts'
 import { type AllowedKeys, isThumbprint } from '../../../jwt/keys/thumbprint.ts'
-import { redactUrl } from '../../../jwt/refusals/redact.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import {
   boolField,
@@ -21,6 +20,7 @@ import {
 } from '../../../lib/text/fields.ts'
 import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue } from '../../../lib/text/json.ts'
+import { redactUrl } from '../../../logins/refusals/redact.ts'
 import { withAdvice } from './config-advice.ts'
 import { providerConfigProblem, withoutProviderSecrets } from './provider-config.ts'
 

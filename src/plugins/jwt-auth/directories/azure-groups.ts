@@ -1,9 +1,9 @@
 import type { OutboundResponse } from '../../../core/outbound/outbound.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
-import { discreetRefusal, type Refusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { parsedJson } from '../../../lib/text/json.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from '../../../logins/refusals/refusal.ts'
 import {
   addPage,
   DirectoryError,

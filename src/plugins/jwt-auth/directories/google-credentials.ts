@@ -2,9 +2,9 @@ import { createPrivateKey, type KeyObject } from 'node:crypto'
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { SignJWT } from 'jose/jwt/sign'
 import type { OutboundClient, OutboundResponse } from '../../../core/outbound/outbound.ts'
-import { redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { parsedJson } from '../../../lib/text/json.ts'
+import { redactSecrets } from '../../../logins/refusals/redact.ts'
 import { asked, DirectoryError, jsonOf, member, shownBody, textMember } from './provider-calls.ts'
 
 /** How to sign in to the directory, docs/contract/login-providers.md#gsuite */

@@ -4,9 +4,9 @@ import {
   type OutboundOptions,
   type OutboundResponse,
 } from '../../../core/outbound/outbound.ts'
-import { redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { parseFinite } from '../../../lib/text/json.ts'
+import { redactSecrets } from '../../../logins/refusals/redact.ts'
 
 /** What a provider's hook may use to fetch more than a token says. */
 export type ProviderAccess = {

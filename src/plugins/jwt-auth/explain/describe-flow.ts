@@ -1,6 +1,6 @@
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
-import { redactUrl } from '../../../jwt/refusals/redact.ts'
-import type { CheckName, Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
+import { redactUrl } from '../../../logins/refusals/redact.ts'
+import type { CheckName, Compared, Refusal } from '../../../logins/refusals/refusal.ts'
 import { flowAlgorithms } from '../config/jwt-config.ts'
 import { claimNames, type Facts } from '../login/facts.ts'
 

@@ -1,5 +1,5 @@
-import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
+import { policiesMissing } from '../../../logins/explain/policies-missing.ts'
 import type { CelRole } from '../cel/cel-role.ts'
 import { isUnknownCall } from '../cel/language/check.ts'
 import {

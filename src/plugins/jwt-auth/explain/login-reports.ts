@@ -2,16 +2,17 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import type { LoginReports as BasicReports, LoginKind } from '../../../core/tokens/acts/login-reports.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply, type Reply } from '../../../http/resource/resource.ts'
-import { bringsToken, type LoginTrace } from '../../../jwt/explain/explained.ts'
-import type { LoginFailures } from '../../../jwt/explain/login-failures.ts'
-import { checkNamed, type ReasonCode } from '../../../jwt/refusals/refusal.ts'
+import { type JwtFailures, sentToken } from '../../../jwt/history/sent-token.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
+import { bringsToken, type LoginTrace } from '../../../logins/explain/explained.ts'
+import { recordRefused } from '../../../logins/explain/record-refused.ts'
+import { checkNamed, type ReasonCode } from '../../../logins/refusals/refusal.ts'
 import type { Attempt } from '../login/flow-trace.ts'
 import type { LoginPath, RefusedLogin } from './login-trace.ts'
 
 /** What reports need to know about a mount. */
 export type ReportedMount = {
-  readonly failures: LoginFailures
+  readonly failures: JwtFailures
   /** The requested role, and whether it exists. */
   requestedRole(named: string, path: LoginPath): Promise<{ readonly name: string; readonly exists: boolean }>
   /** The checks of a refused login. */
@@ -110,30 +111,22 @@ export class LoginReports {
         shown: { role: role.exists ? role.name : '', reason, check, status, cause },
       },
     )
-    if (!reported.failures.isKept) return
-    const { requestId, remoteAddress, loginKind } = call
-    try {
-      await reported.failures.add({
-        request_id: requestId,
-        path,
-        inline: loginKind !== 'login',
-        as_token: loginKind === 'token',
-        role: role.name,
-        roleExists: role.exists,
-        reason,
-        check,
-        status,
-        cause,
-        verified: attempt.isVerified || (bringsToken(path) && !beforeSignature.has(check)),
-        remote_address: remoteAddress,
-        token: attempt.token,
-        // a message of a program may repeat claims
-        error: reason === 'cel_message' ? '' : text,
-        trace: await reported.traceOf({ path, attempt, reason, error, remoteAddress }),
-      })
-    } catch (err) {
-      log.error({ event: 'work_failed', err, mount: mount.path }, 'a refused login could not be recorded')
-    }
+    const { remoteAddress } = call
+    const verified = attempt.isVerified || (bringsToken(path) && !beforeSignature.has(check))
+    await recordRefused({ failures: reported.failures, call, mount, log }, async () => ({
+      path,
+      role: role.name,
+      roleExists: role.exists,
+      reason,
+      check,
+      status,
+      cause,
+      verified,
+      sent: sentToken(attempt.token, verified),
+      // a message of a program may repeat claims
+      error: reason === 'cel_message' ? '' : text,
+      trace: await reported.traceOf({ path, attempt, reason, error, remoteAddress }),
+    }))
   }
 
   #ended({ call, mount, path }: Where, { reason, status }: Refused, started: number): void {

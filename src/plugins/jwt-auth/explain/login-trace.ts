@@ -1,4 +1,6 @@
 import type { ServiceError } from '../../../errors.ts'
+import { type JwsLimits, malformedPayload, parseJws } from '../../../jwt/jws/jws.ts'
+import { malformedToken } from '../../../jwt/jws/token-shape.ts'
 import {
   bounded,
   bringsToken,
@@ -6,10 +8,8 @@ import {
   type FailurePath,
   type LoginTrace,
   nothing,
-} from '../../../jwt/explain/explained.ts'
-import { type JwsLimits, malformedPayload, parseJws } from '../../../jwt/jws/jws.ts'
-import { malformedToken } from '../../../jwt/jws/token-shape.ts'
-import { type Compared, checkNamed, type ReasonCode } from '../../../jwt/refusals/refusal.ts'
+} from '../../../logins/explain/explained.ts'
+import { type Compared, checkNamed, type ReasonCode } from '../../../logins/refusals/refusal.ts'
 import type { Outcome } from '../cel/outcome.ts'
 import type { Facts } from '../login/facts.ts'
 import type { Attempt } from '../login/flow-trace.ts'

@@ -1,7 +1,12 @@
 import type { KeyObject } from 'node:crypto'
 import type { ServiceError } from '../../../errors.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
-import { type CheckName, type Compared, checkOfReason, type Refusal } from '../../../jwt/refusals/refusal.ts'
+import {
+  type CheckName,
+  type Compared,
+  checkOfReason,
+  type Refusal,
+} from '../../../logins/refusals/refusal.ts'
 import type { Outcome } from '../cel/outcome.ts'
 import type { TokenRequest } from '../checks/as-token.ts'
 import { isRefusal, thrown } from '../checks/trace.ts'

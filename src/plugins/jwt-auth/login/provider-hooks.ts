@@ -1,8 +1,8 @@
 import { asList, readGroups } from '../../../jwt/checks/claims.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
-import { discreetRefusal, type Refusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
 import { lookupClaim, setClaim } from '../../../lib/text/json-pointer.ts'
+import { discreetRefusal, type Refusal, refusal, reworded } from '../../../logins/refusals/refusal.ts'
 import { type Options, optionsOf, type ProviderConfig, providerName } from '../config/provider-config.ts'
 import { fetchGroupsElsewhere, fetchOwnGroups } from '../directories/azure-groups.ts'
 import {

@@ -1,4 +1,4 @@
-import type { CheckName, Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
+import type { CheckName, Compared, Refusal } from '../../../logins/refusals/refusal.ts'
 import { isRefusal, type ReadToken, type Trace } from '../checks/trace.ts'
 import type { Role } from '../config/role.ts'
 

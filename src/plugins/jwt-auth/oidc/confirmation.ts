@@ -1,4 +1,4 @@
-import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
+import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 import type { Role } from '../config/role.ts'
 import { endInBrowser } from './direct.ts'
 import {

@@ -1,5 +1,5 @@
-import { redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
+import { redactSecrets } from '../../../logins/refusals/redact.ts'
 import { askTokenEndpoint, ExchangeError, type ExchangeParts, readMembers } from './exchange.ts'
 import { isWebAddress } from './redirect-uri.ts'
 

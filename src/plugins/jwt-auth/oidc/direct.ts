@@ -1,5 +1,5 @@
 import { ServiceError } from '../../../errors.ts'
-import { isReason } from '../../../jwt/refusals/refusal.ts'
+import { isReason } from '../../../logins/refusals/refusal.ts'
 import { errorPage, loginFailed, type Page, plainPage, stateUnknown } from './pages.ts'
 import type { Ending, PendingLogin } from './pending-login.ts'
 import { type BrowserContext, codeOfForm, signIn } from './sign-in.ts'

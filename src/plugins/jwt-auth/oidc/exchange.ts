@@ -12,9 +12,9 @@ import { type OutboundClient, OutboundError, type OutboundResponse } from '../..
 import { isPlainObject } from '../../../jwt/jws/strict-json.ts'
 import type { DiscoveryDocument } from '../../../jwt/keys/discovery.ts'
 import { answerKind } from '../../../jwt/keys/source-error.ts'
-import { formEncoded, redactSecrets } from '../../../jwt/refusals/redact.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { parseFinite } from '../../../lib/text/json.ts'
+import { formEncoded, redactSecrets } from '../../../logins/refusals/redact.ts'
 import { type Config, providerTrust } from '../config/jwt-config.ts'
 import type { PendingLogin } from './pending-login.ts'
 

@@ -3,9 +3,9 @@ import { type JwsLimits, malformedPayload, parseClaims, parseJws } from '../../.
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
 import { malformedToken } from '../../../jwt/jws/token-shape.ts'
 import { type JwksKeyset, unexpectedAlgorithm, type VerifiedToken } from '../../../jwt/keys/keyset.ts'
-import { redactUrl } from '../../../jwt/refusals/redact.ts'
-import { type CheckName, type Refusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
 import { excerpt, goText, quoted } from '../../../lib/text/go-text.ts'
+import { redactUrl } from '../../../logins/refusals/redact.ts'
+import { type CheckName, type Refusal, refusal, reworded } from '../../../logins/refusals/refusal.ts'
 import { type Config, flowAlgorithms } from '../config/jwt-config.ts'
 import type { PendingLogin } from './pending-login.ts'
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import type { ServiceError } from '../../../errors.ts'
-import type { ReasonCode } from '../../../jwt/refusals/refusal.ts'
 import { formatTime } from '../../../lib/text/time.ts'
+import type { ReasonCode } from '../../../logins/refusals/refusal.ts'
 
 /** Clients split errors on this prefix. docs/contract/oidc.md#the-callback-in-this-order */
 export const loginFailed = 'Vault login failed.'

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
-import { isReason } from '../../../jwt/refusals/refusal.ts'
 import { base62, type Random } from '../../../lib/system/random.ts'
+import { isReason } from '../../../logins/refusals/refusal.ts'
 import { callbackModes } from '../config/role.ts'
 
 /** Lifetime of a pending login. docs/contract/oidc.md#between */

@@ -1,7 +1,7 @@
 import { OutboundError } from '../../../core/outbound/outbound.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
-import { comparing, discreetRefusal, refusal, reworded } from '../../../jwt/refusals/refusal.ts'
+import { comparing, discreetRefusal, refusal, reworded } from '../../../logins/refusals/refusal.ts'
 import { isRefusal } from '../checks/trace.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'

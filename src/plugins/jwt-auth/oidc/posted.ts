@@ -1,4 +1,4 @@
-import { refusal } from '../../../jwt/refusals/refusal.ts'
+import { refusal } from '../../../logins/refusals/refusal.ts'
 import { thrown } from '../checks/trace.ts'
 import { answerConfirmation, pageOfForm, unconfirmed } from './confirmation.ts'
 import { errorPage, loginFailed, type Page, stateUnknown } from './pages.ts'

@@ -4,7 +4,9 @@ import { type JwsLimits, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
 import type { ReadyProvider } from '../../../jwt/keys/discovered-provider.ts'
 import type { VerifiedToken } from '../../../jwt/keys/keyset.ts'
-import { redactUrl } from '../../../jwt/refusals/redact.ts'
+import type { LogLine } from '../../../lib/system/log-fields.ts'
+import { quoted } from '../../../lib/text/go-text.ts'
+import { redactUrl } from '../../../logins/refusals/redact.ts'
 import {
   type Compared,
   comparing,
@@ -12,9 +14,7 @@ import {
   type Refusal,
   refusal,
   reworded,
-} from '../../../jwt/refusals/refusal.ts'
-import type { LogLine } from '../../../lib/system/log-fields.ts'
-import { quoted } from '../../../lib/text/go-text.ts'
+} from '../../../logins/refusals/refusal.ts'
 import { isRefusal, thrown } from '../checks/trace.ts'
 import type { MountState, ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'

@@ -1,11 +1,11 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { KeyedHash } from '../../../core/records/keyed-hash.ts'
-import type { LoginFailures } from '../../../jwt/explain/login-failures.ts'
 import { tokenChanges } from '../../../jwt/history/field-changes.ts'
 import { KnownValues, recalled } from '../../../jwt/history/hashed-claims.ts'
 import { historyDays } from '../../../jwt/history/history-days.ts'
 import { refusedBefore } from '../../../jwt/history/judged.ts'
 import type { LoginHistory, RememberedLogin } from '../../../jwt/history/login-history.ts'
+import type { JwtFailures } from '../../../jwt/history/sent-token.ts'
 import {
   onlyChanged,
   type TriedTwice,
@@ -27,7 +27,7 @@ export type WhatIfContext = {
   readonly mount: Mount
   readonly state: MountState
   readonly history: LoginHistory
-  readonly failures: LoginFailures
+  readonly failures: JwtFailures
   readonly now: number
   /** Whether the caller may see what a role expects. */
   isSeen(role: string): boolean
@@ -192,7 +192,7 @@ function* triedFailures(
   }: Omit<Asked, 'rest'> & { hash: KeyedHash; twice(tried: TriedLogin, change: Change): TriedTwice },
 ): Generator<TriedTwice & { requestId: string }> {
   const since = now - historyDays(mount) * 86_400_000
-  for (const { failure, claims, trace } of failures.kept()) {
+  for (const { failure, kept: claims, trace } of failures.kept()) {
     const change = changeOf(failure.role)
     const isConcerned = role === undefined || failure.role === role
     // a program would have to judge the claims themselves

@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { redactSecrets } from '../../../jwt/refusals/redact.ts'
-import { comparing, discreetRefusal, type Refusal } from '../../../jwt/refusals/refusal.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { parseFinite } from '../../../lib/text/json.ts'
+import { redactSecrets } from '../../../logins/refusals/redact.ts'
+import { comparing, discreetRefusal, type Refusal } from '../../../logins/refusals/refusal.ts'
 import type { Account } from '../login/account.ts'
 
 const texts = z.array(z.string())

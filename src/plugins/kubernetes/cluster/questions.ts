@@ -1,5 +1,5 @@
 import { OutboundError } from '../../../core/outbound/outbound.ts'
-import { discreetRefusal, type Refusal } from '../../../jwt/refusals/refusal.ts'
+import { discreetRefusal, type Refusal } from '../../../logins/refusals/refusal.ts'
 import type { Account } from '../login/account.ts'
 import { annotationsOf, type ClusterAnswer, labelsOf, reviewRefusal, shownAnswer } from './answers.ts'
 import type { Asking, ClusterClient } from './cluster-client.ts'

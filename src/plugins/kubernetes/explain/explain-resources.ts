@@ -10,6 +10,7 @@ import {
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
+import { boolField, lowerStringField, mapField, stringField } from '../../../lib/text/fields.ts'
 import {
   answerOf,
   checkNoSecret,
@@ -18,8 +19,7 @@ import {
   explainedFailure,
   failureResources,
   shownExplanation,
-} from '../../../jwt/explain/explain-replies.ts'
-import { boolField, lowerStringField, mapField, stringField } from '../../../lib/text/fields.ts'
+} from '../../../logins/explain/explain-replies.ts'
 import { answers } from '../answers.ts'
 import type { KubernetesMethod } from '../method.ts'
 import { explainLogin } from './explain.ts'

@@ -1,8 +1,8 @@
 import type { LoginAuth, LoginPlan } from '../../../core/tokens/acts/issue-login.ts'
 import { ServiceError } from '../../../errors.ts'
-import type { Explanation } from '../../../jwt/explain/explained.ts'
 import { parseStrictObject } from '../../../jwt/jws/strict-json.ts'
 import { type JsonObject, stringifyJson } from '../../../lib/text/json.ts'
+import type { Explanation } from '../../../logins/explain/explained.ts'
 import { LoginChecks } from '../login/checks.ts'
 import { type Admitted, examineGivenClaims, examineLogin, type LoginContext } from '../login/login.ts'
 

@@ -1,6 +1,6 @@
 import type { StoredRoles } from '../../../core/records/stored-roles.ts'
 import { usesFindings } from '../../../core/tokens/store/token-type.ts'
-import { policiesMissing } from '../../../jwt/explain/policies-missing.ts'
+import { policiesMissing } from '../../../logins/explain/policies-missing.ts'
 import type { ReadyConfig } from '../config/config.ts'
 import type { Role } from '../config/role.ts'
 

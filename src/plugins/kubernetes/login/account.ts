@@ -1,5 +1,5 @@
 import { isPlainObject, ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
-import { type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
+import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 
 /** The service account that a token names. Texts that a token lacks are empty. */
 export type Account = {

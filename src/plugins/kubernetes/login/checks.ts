@@ -1,9 +1,9 @@
 import { refuse, type ServiceError } from '../../../errors.ts'
-import { type ExplainedCheck, nothing } from '../../../jwt/explain/explained.ts'
-import { nearMiss } from '../../../jwt/refusals/hints.ts'
-import type { Compared, Refusal } from '../../../jwt/refusals/refusal.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
+import { type ExplainedCheck, nothing } from '../../../logins/explain/explained.ts'
+import { nearMiss } from '../../../logins/refusals/hints.ts'
+import type { Compared, Refusal } from '../../../logins/refusals/refusal.ts'
 import { undecodablePrefix } from './account.ts'
 
 /** The checks of a login, in order. docs/contract/kubernetes.md#explain */

@@ -2,10 +2,11 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import type { LoginReports as BasicReports } from '../../../core/tokens/acts/login-reports.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply } from '../../../http/resource/resource.ts'
-import { bounded } from '../../../jwt/explain/explained.ts'
-import type { LoginFailures } from '../../../jwt/explain/login-failures.ts'
-import { checkNamed, type Refusal } from '../../../jwt/refusals/refusal.ts'
+import { type JwtFailures, sentToken } from '../../../jwt/history/sent-token.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
+import { bounded } from '../../../logins/explain/explained.ts'
+import { recordRefused } from '../../../logins/explain/record-refused.ts'
+import { checkNamed, type Refusal } from '../../../logins/refusals/refusal.ts'
 import { LoginChecks } from './checks.ts'
 
 type Where = { readonly call: Call; readonly mount: Mount; readonly role: string; readonly jwt: string }
@@ -13,7 +14,7 @@ type Where = { readonly call: Call; readonly mount: Mount; readonly role: string
 export type KubernetesReportParts = {
   readonly basic: BasicReports
   readonly log: { readonly error: LogLine }
-  failuresOf(mount: Mount): LoginFailures
+  failuresOf(mount: Mount): JwtFailures
   hasRole(mount: Mount, name: string): Promise<boolean>
   /** Whether the token of the caller is what asks the cluster. */
   callerAsks(mount: Mount): Promise<boolean>
@@ -82,26 +83,18 @@ export class KubernetesReports {
         shown: { role: roleExists ? role : '', reason, check, status, cause },
       },
     )
-    try {
-      await failures.add({
-        request_id: call.requestId,
-        path: 'login',
-        inline: call.loginKind !== 'login',
-        as_token: call.loginKind === 'token',
-        role,
-        roleExists,
-        reason,
-        check,
-        status,
-        cause,
-        verified: false,
-        remote_address: call.remoteAddress,
-        token: jwt,
-        error: message,
-        trace: { checks: trace, clock: undefined },
-      })
-    } catch (err) {
-      log.error({ event: 'work_failed', err, mount: mount.path }, 'a refused login could not be recorded')
-    }
+    await recordRefused({ failures, call, mount, log }, async () => ({
+      path: 'login',
+      role,
+      roleExists,
+      reason,
+      check,
+      status,
+      cause,
+      verified: false,
+      sent: sentToken(jwt, false),
+      error: message,
+      trace: { checks: trace, clock: undefined },
+    }))
   }
 }

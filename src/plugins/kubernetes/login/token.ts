@@ -5,7 +5,7 @@ import { type Jws, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
 import { verifyWithAny } from '../../../jwt/jws/signature.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import { shapeOf } from '../../../jwt/jws/token-shape.ts'
-import { discreetRefusal, type Refusal, refusal } from '../../../jwt/refusals/refusal.ts'
+import { discreetRefusal, type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 
 /** A token whose claims are read, and not checked. */
 export type ReadToken = { readonly jws: Jws; readonly algorithm: Algorithm; readonly claims: StrictObject }

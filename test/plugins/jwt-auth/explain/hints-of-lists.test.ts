@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { type Hint, nearMiss } from '../../../../src/jwt/refusals/hints.ts'
 import { jsonNumber } from '../../../../src/lib/text/json.ts'
+import { type Hint, nearMiss } from '../../../../src/logins/refusals/hints.ts'
 
 const order: readonly Hint[] = [
   'glob_in_string_mode',

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { SourceHistory } from '../../../../src/jwt/keys/source-history.ts'
-import { nearMiss } from '../../../../src/jwt/refusals/hints.ts'
 import { jsonNumber } from '../../../../src/lib/text/json.ts'
+import { nearMiss } from '../../../../src/logins/refusals/hints.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 
 describe('how two values differ', () => {

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { ExplainedCheck } from '../../../../src/jwt/explain/explained.ts'
-import { reportOf, wantsText } from '../../../../src/jwt/explain/report.ts'
+import type { ExplainedCheck } from '../../../../src/logins/explain/explained.ts'
+import { reportOf, wantsText } from '../../../../src/logins/explain/report.ts'
 import type { Json } from '../../../support/client.ts'
 import { errors } from '../../../support/error-bodies.ts'
 import { logIn, startSmallProvider, withFlow } from '../oidc/small-provider.ts'

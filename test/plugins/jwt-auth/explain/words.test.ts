@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { checkByReason } from '../../../../src/jwt/refusals/refusal.ts'
+import { checkByReason } from '../../../../src/logins/refusals/refusal.ts'
 import { lintCodes } from '../../../../src/plugins/jwt-auth/explain/lint.ts'
 
 /** The list of docs/explain.md#reasons. A reason is never renamed. */

@@ -6,9 +6,6 @@ import type { Random } from '../../lib/system/random.ts'
 import { isNear } from '../../lib/text/edit-distance.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { formatTime } from '../../lib/text/time.ts'
-import { type KeptClaims, keptClaims } from '../history/hashed-claims.ts'
-import { parseClaims, parseJws } from '../jws/jws.ts'
-import { ownMember, type StrictObject } from '../jws/strict-json.ts'
 import type { loginFailure } from './explain-answers.ts'
 import { bringsToken, type ExplainedCheck, type LoginTrace } from './explained.ts'
 
@@ -16,16 +13,21 @@ type LoginFailure = Readonly<Omit<z.output<typeof loginFailure>, 'expected'>> & 
   readonly expected: readonly JsonValue[]
 }
 
+/** What a login sent, in clear; its claims are hashed before they are kept. */
+export type SentFacts<Kept> = Pick<LoginFailure, 'alg' | 'kid' | 'claims'> & {
+  /** What the method itself keeps. */
+  readonly kept: Kept | undefined
+}
+
 /** A refused login with all of its checks. */
-export type TracedFailure = {
+export type TracedFailure<Kept = unknown> = {
   readonly failure: LoginFailure
   readonly error: string
   readonly trace: LoginTrace
-  /** Its claims, if its signature is valid. */
-  readonly claims: KeptClaims | undefined
+  readonly kept: Kept | undefined
 }
 
-export type NewFailure = Pick<
+export type NewFailure<Kept = unknown> = Pick<
   LoginFailure,
   | 'request_id'
   | 'path'
@@ -40,8 +42,7 @@ export type NewFailure = Pick<
   | 'verified'
 > & {
   readonly roleExists: boolean
-  /** "" if there was none. */
-  readonly token: string
+  sent(hash: KeyedHash): SentFacts<Kept>
   /** As returned to the caller. */
   readonly error: string
   readonly trace: LoginTrace
@@ -65,8 +66,6 @@ export type FailureFilter = {
   readonly isSeen?: (failure: { readonly role: string; readonly path: string }) => boolean
 }
 
-const maxClaims = 32
-const maxName = 64
 /** Longer tokens are not looked at once more: they were refused, and should not cost much more. */
 export const maxRecordedToken = 32 * 1024
 
@@ -74,10 +73,10 @@ export const maxRecordedToken = 32 * 1024
  * The most recent refused logins of one mount, in memory. Claims are kept as keyed hashes, so that a known
  * value can be searched for.
  */
-export class LoginFailures {
+export class LoginFailures<Kept = unknown> {
   readonly #parts: LoginFailuresParts
   /** Oldest first. */
-  #failures: TracedFailure[] = []
+  #failures: TracedFailure<Kept>[] = []
   #added = 0
   #since: number
   #hash: KeyedHash | undefined
@@ -92,7 +91,7 @@ export class LoginFailures {
     return this.#parts.kept > 0
   }
 
-  async add({ token, roleExists, error, trace: walked, ...failure }: NewFailure): Promise<void> {
+  async add({ sent, roleExists, error, trace: walked, ...failure }: NewFailure<Kept>): Promise<void> {
     const { kept, clock } = this.#parts
     if (kept === 0) return
     const hash = await this.#hashes()
@@ -105,20 +104,19 @@ export class LoginFailures {
       detail = '',
     } = trace.checks.find(({ verdict }) => verdict === 'fail') ?? {}
     const told = bringsToken(failure.path) ? { error: '', seen: null } : { error, seen }
-    const { claims: read, ...header } = readToken(token)
+    const { claims, kept: keptOfMethod, ...header } = sent(hash)
     const shown = {
       ...failure,
       role,
       time: formatTime(clock.now()),
       ...header,
-      claims: hashedClaims(read, hash),
+      claims: hashedTexts(claims, hash),
       expected,
       hint,
       detail,
       ...told,
     }
-    const claims = failure.verified ? allClaims(read, hash) : undefined
-    this.#failures.push({ failure: shown, error, trace, claims })
+    this.#failures.push({ failure: shown, error, trace, kept: keptOfMethod })
     // drop many at once, because removing the first one moves all others
     if (this.#failures.length >= 2 * kept) this.#failures = this.#failures.slice(-kept)
     this.#added += 1
@@ -138,7 +136,7 @@ export class LoginFailures {
   }
 
   /** The newest failure of a request. */
-  find(requestId: string): TracedFailure | undefined {
+  find(requestId: string): TracedFailure<Kept> | undefined {
     const { kept } = this.#parts
     return kept === 0
       ? undefined
@@ -146,7 +144,7 @@ export class LoginFailures {
   }
 
   /** Those that `list` shows, oldest first. */
-  kept(): readonly TracedFailure[] {
+  kept(): readonly TracedFailure<Kept>[] {
     const { kept } = this.#parts
     return kept === 0 ? [] : this.#failures.slice(-kept)
   }
@@ -183,34 +181,5 @@ function withoutUnknownName(check: ExplainedCheck, hash: KeyedHash): ExplainedCh
 
 const hashed = (hash: KeyedHash, text: string): string => `hmac-sha256:${hash(text, 'hex')}`
 
-/** The first claims of a token, and how it was signed. */
-function readToken(token: string): Pick<LoginFailure, 'alg' | 'kid'> & { readonly claims: StrictObject } {
-  const isRead = token !== '' && token.length <= maxRecordedToken
-  const jws = isRead ? parseJws(token, { maxTokenSize: maxRecordedToken }) : undefined
-  if (jws === undefined || 'malformed' in jws) return { alg: '', kid: '', claims: {} }
-  const claims = Object.entries(parseClaims(jws.payload) ?? {}).slice(0, maxClaims)
-  return {
-    alg: jws.algorithm.slice(0, maxName),
-    kid: jws.keyId.slice(0, maxName),
-    claims: Object.fromEntries(claims),
-  }
-}
-
-/** If there may be more claims, their names are not known. */
-function allClaims(claims: StrictObject, hash: KeyedHash): KeptClaims {
-  const names = Object.keys(claims)
-  const kept = keptClaims(claims, names, { hash, lookup: ownMember })
-  return names.length < maxClaims ? kept : { ...kept, names: undefined }
-}
-
-const hashedClaims = (claims: StrictObject, hash: KeyedHash): LoginFailure['claims'] =>
-  Object.fromEntries(
-    Object.entries(claims).map(([name, value]) => [name.slice(0, maxName), hashed(hash, textOf(value))]),
-  )
-
-/** A text unchanged, anything else as JSON. */
-const textOf = (value: StrictObject[string]): string =>
-  typeof value === 'string'
-    ? value
-    : (JSON.stringify(value, (_name, item: unknown) => (typeof item === 'bigint' ? item.toString() : item)) ??
-      '')
+const hashedTexts = (texts: Readonly<Record<string, string>>, hash: KeyedHash): Record<string, string> =>
+  Object.fromEntries(Object.entries(texts).map(([name, text]) => [name, hashed(hash, text)]))

@@ -2,7 +2,6 @@ import type { z } from 'zod'
 import type { LoginAuth, LoginPlan } from '../../core/tokens/acts/issue-login.ts'
 import type { ServiceError } from '../../errors.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
-import type { ClockOffset } from '../keys/clock-offset.ts'
 import type { Hint } from '../refusals/hints.ts'
 import { checkNamed } from '../refusals/refusal.ts'
 import type { loginFailure } from './explain-answers.ts'
@@ -20,7 +19,15 @@ export type ExplainedCheck = {
 }
 
 /** Another clock, and whose. */
-export type MeasuredClock = ClockOffset & { readonly source: string }
+export type MeasuredClock = {
+  /** How far the other clock is ahead. */
+  readonly seconds: number
+  readonly isEstimate: boolean
+  readonly measuredAt: number
+  /** Whether it can explain a refusal. */
+  readonly isCertain: boolean
+  readonly source: string
+}
 
 /** The outcome of a login, and the reason. */
 export type Explanation = {

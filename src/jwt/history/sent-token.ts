@@ -1,0 +1,52 @@
+import type { KeyedHash } from '../../core/records/keyed-hash.ts'
+import { type LoginFailures, maxRecordedToken, type SentFacts } from '../../logins/explain/login-failures.ts'
+import { parseClaims, parseJws } from '../jws/jws.ts'
+import { ownMember, type StrictObject } from '../jws/strict-json.ts'
+import { type KeptClaims, keptClaims } from './hashed-claims.ts'
+
+/** The refused logins of a mount that takes JWTs; those with a valid signature keep all claims, hashed. */
+export type JwtFailures = LoginFailures<KeptClaims>
+
+const maxClaims = 32
+const maxName = 64
+
+/** What a failure keeps of the token that was sent; "" if there was none. */
+export const sentToken =
+  (token: string, verified: boolean) =>
+  (hash: KeyedHash): SentFacts<KeptClaims> => {
+    const { claims, ...header } = readToken(token)
+    return {
+      ...header,
+      claims: Object.fromEntries(
+        Object.entries(claims).map(([name, value]) => [name.slice(0, maxName), textOf(value)]),
+      ),
+      kept: verified ? allClaims(claims, hash) : undefined,
+    }
+  }
+
+/** The first claims of a token, and how it was signed. */
+function readToken(token: string): { alg: string; kid: string; claims: StrictObject } {
+  const isRead = token !== '' && token.length <= maxRecordedToken
+  const jws = isRead ? parseJws(token, { maxTokenSize: maxRecordedToken }) : undefined
+  if (jws === undefined || 'malformed' in jws) return { alg: '', kid: '', claims: {} }
+  const claims = Object.entries(parseClaims(jws.payload) ?? {}).slice(0, maxClaims)
+  return {
+    alg: jws.algorithm.slice(0, maxName),
+    kid: jws.keyId.slice(0, maxName),
+    claims: Object.fromEntries(claims),
+  }
+}
+
+/** If there may be more claims, their names are not known. */
+function allClaims(claims: StrictObject, hash: KeyedHash): KeptClaims {
+  const names = Object.keys(claims)
+  const kept = keptClaims(claims, names, { hash, lookup: ownMember })
+  return names.length < maxClaims ? kept : { ...kept, names: undefined }
+}
+
+/** A text unchanged, anything else as JSON. */
+const textOf = (value: StrictObject[string]): string =>
+  typeof value === 'string'
+    ? value
+    : (JSON.stringify(value, (_name, item: unknown) => (typeof item === 'bigint' ? item.toString() : item)) ??
+      '')
