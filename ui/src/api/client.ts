@@ -123,19 +123,25 @@ export function defineCall<
     ...(body !== undefined && { body }),
     ...(wrapTtl !== undefined && { wrapTtl }),
   })
-  const call = async (given: G, options: Pick<Sent, 'signal' | 'token'> = {}) => {
-    const { body, headers } = await send({ ...request(given), ...options })
-    const checked = v.safeParse(answer, body)
-    if (checked.success) return checked.output
-    const [issue] = checked.issues
-    const place = v.getDotPath(issue) ?? 'the body'
-    throw new ApiError(
-      -1,
-      [`unexpected response: ${place}: ${issue.message}`],
-      headers.get('X-Gatehouse-Request-Id') ?? '',
-    )
-  }
+  const call = async (given: G, options: Pick<Sent, 'signal' | 'token'> = {}) =>
+    checked(answer, await send({ ...request(given), ...options }))
   return Object.assign(call, { request })
+}
+
+/** The body of a response. Throws an ApiError for one of another form. */
+export function checked<Schema extends v.GenericSchema>(
+  schema: Schema,
+  { body, headers }: Pick<Received, 'body' | 'headers'>,
+): v.InferOutput<Schema> {
+  const found = v.safeParse(schema, body)
+  if (found.success) return found.output
+  const [issue] = found.issues
+  const place = v.getDotPath(issue) ?? 'the body'
+  throw new ApiError(
+    -1,
+    [`unexpected response: ${place}: ${issue.message}`],
+    headers.get('X-Gatehouse-Request-Id') ?? '',
+  )
 }
 
 /** The root of a mount is a folder with an empty name. */

@@ -5,6 +5,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -90,6 +91,7 @@ function Role({
       <PlaceLink view="logins" parts={[mount, 'explain']} search={{ role: name }}>
         {text.tryRole}
       </PlaceLink>
+      <ObjectHistory key={name} path={`auth/${mount}/role/${name}`} />
     </section>
   )
 }

@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { Time } from '../../components/time.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 
@@ -101,6 +102,7 @@ export function Config({ mount }: Mount) {
       <h2 id="config">{text.config}</h2>
       <Failure error={error} />
       {data !== undefined && <Fields values={data.data} />}
+      <ObjectHistory path={path} />
     </section>
   )
 }
