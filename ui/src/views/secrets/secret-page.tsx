@@ -1,5 +1,4 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { useState } from 'react'
 import { dataOrNull } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -16,15 +15,15 @@ import {
   type Metadata,
   readMetadata,
   readSecret,
-  type Values,
-  writeSecret,
 } from './calls.ts'
+import { ConflictPanel } from './conflict-panel.tsx'
 import { Difference } from './difference.tsx'
 import { Editor } from './editor.tsx'
 import { MetadataPanel } from './metadata-panel.tsx'
 import { folderOf, type SecretMount, withoutSlash } from './paths.ts'
 import { endpointPath, endpoints, type SecretPlace, useSecret } from './place.ts'
 import { Trail } from './trail.tsx'
+import { type Draft, useWriting } from './use-writing.ts'
 import { ValueList } from './values.tsx'
 import { stateOf, Versions } from './versions.tsx'
 
@@ -109,23 +108,16 @@ type DataProps = {
 
 /** One version's fields, which can be edited into a new version. */
 function Data({ place, metadata, version }: DataProps) {
-  const go = useGo()
-  const [isEdited, setEdited] = useState(false)
+  const { draft, conflict, putAside, edit, save, takeTheirs } = useWriting(place)
   const { data, error, isPending } = useSecret(place, version)
   if (isPending) return <ViewLoading />
   const may = (capability: string) => place.can(endpointPath(place, 'data'), capability)
   const current = currentVersion(place, metadata, data)
   const shown = version ?? current
   const state = metadata?.versions[String(shown)]
-  const save = async (values: Values) => {
-    // somebody may have written since: the server refuses then
-    const options = current === undefined ? {} : { cas: current }
-    await writeSecret({ params: place.params, body: { data: values, options } })
-    setEdited(false)
-    await place.changed()
-    go({ view: 'secrets', parts: [place.mount, place.path] })
-  }
   const mayWrite = may('update') || (!current && may('create'))
+  const begun: Draft = { values: data?.data ?? {}, cas: current }
+  const edited = draft ?? (!current && mayWrite && error === null ? begun : undefined)
   const isThere = data?.data != null
   const isVersionThere = isThere || (state !== undefined && stateOf(state) === 'there')
   const canBeDeleted = isVersionThere && shown === current && may('delete')
@@ -146,19 +138,34 @@ function Data({ place, metadata, version }: DataProps) {
         </p>
       )}
       {current === undefined && mayWrite && <p>{text.replacesUnseen}</p>}
-      {isEdited || (!current && mayWrite && error === null) ? (
+      {conflict !== undefined ? (
+        <ConflictPanel
+          conflict={conflict}
+          onSave={(values) => save(values, { values: conflict.base, cas: conflict.version })}
+          onEdit={(values) => edit({ values, cas: conflict.version })}
+          onTakeTheirs={takeTheirs}
+        />
+      ) : edited !== undefined ? (
         <Editor
-          before={data?.data ?? {}}
-          submit={current === undefined ? text.save : current === 0 ? text.create : text.saveAs(current + 1)}
-          onSave={save}
-          onCancel={!current ? undefined : () => setEdited(false)}
+          before={edited.values}
+          submit={submitText(edited)}
+          onSave={(values) => save(values, edited)}
+          onCancel={!current ? undefined : () => edit(undefined)}
         />
       ) : (
         <>
           {isThere && <ValueList values={data.data ?? {}} />}
+          {putAside !== undefined && (
+            <p className="note">
+              {text.conflict.putAside}{' '}
+              <Button onPress={() => edit({ values: putAside, cas: current })}>
+                {text.conflict.editPutAside}
+              </Button>
+            </p>
+          )}
           <div className="actions">
             {current !== undefined && current > 0 && mayWrite && (
-              <Button kind="primary" onPress={() => setEdited(true)}>
+              <Button kind="primary" onPress={() => edit(begun)}>
                 {isThere ? text.edit : text.writeAnew}
               </Button>
             )}
@@ -181,6 +188,9 @@ function Data({ place, metadata, version }: DataProps) {
     </section>
   )
 }
+
+const submitText = ({ cas }: Draft): string =>
+  cas === undefined ? text.save : cas === 0 ? text.create : text.saveAs(cas + 1)
 
 /** 0: there is no secret. Undefined: the token may not know. */
 function currentVersion(
