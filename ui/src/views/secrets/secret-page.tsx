@@ -9,13 +9,7 @@ import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import {
-  deleteCurrent,
-  deleteSecret,
-  type Metadata,
-  readMetadata,
-  readSecret,
-} from './calls.ts'
+import { deleteCurrent, deleteSecret, type Metadata, readMetadata, readSecret } from './calls.ts'
 import { ConflictPanel } from './conflict-panel.tsx'
 import { Difference } from './difference.tsx'
 import { Editor } from './editor.tsx'

@@ -24,7 +24,10 @@ export function useWriting(place: SecretPlace) {
   }
   const save = async (values: Values, { values: base, cas }: Draft) => {
     try {
-      await writeSecret({ params: place.params, body: { data: values, options: cas === undefined ? {} : { cas } } })
+      await writeSecret({
+        params: place.params,
+        body: { data: values, options: cas === undefined ? {} : { cas } },
+      })
     } catch (refusal) {
       if (!isConflict(refusal)) throw refusal
       setConflict(await conflictOf(place, base, values))
