@@ -125,7 +125,7 @@ export const strings = {
     skip: 'Skip to content',
     navigation: 'Main',
     menu: 'Menu',
-    notFound: 'There is no such view',
+    notFound: 'There is no such place',
     notFoundNext: 'It may have moved, or its address is incomplete.',
     notAllowed: 'Your token does not allow anything here.',
     failed: 'This view failed',

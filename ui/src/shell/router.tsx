@@ -9,6 +9,7 @@ import { type View, views } from '../views/views.ts'
 import { Frame } from './frame.tsx'
 import { Guarded } from './guarded.tsx'
 import { NotFound, ViewFailed, ViewLoading } from './outcomes.tsx'
+import { isWayward, usePlace } from './use-place.tsx'
 
 const root = createRootRoute({
   component: Frame,
@@ -42,7 +43,8 @@ const anyView = createRoute({
     const { view: name } = anyView.useParams()
     const Content = anyView.useLoaderData()
     const view = viewOf.get(name)
-    if (view === undefined || Content === undefined) return <NotFound />
+    const place = usePlace()
+    if (view === undefined || Content === undefined || isWayward(place)) return <NotFound />
     return (
       <Guarded view={view} key={name}>
         <Content />

@@ -29,6 +29,13 @@ const partsOf = (splat: string): string[] =>
     .filter((part) => part !== '')
     .map(decodedPart)
 
+/**
+ * Whether the address names a `.` or a `..` as a part of a path. Nothing has such a name: browsers take them for steps
+ * to another path.
+ */
+export const isWayward = ({ parts }: Pick<Place, 'parts'>): boolean =>
+  parts.some((part) => part.split('/').some((segment) => segment === '.' || segment === '..'))
+
 type Target = {
   readonly view: string
   readonly parts?: readonly string[]
