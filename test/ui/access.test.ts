@@ -118,31 +118,44 @@ test('an entity whose name is markup is shown as text, disabled, and deleted', a
   await page.getByText('No groups yet').waitFor()
 
   await page.getByRole('link', { name: 'Entities' }).click()
+  const accessor = String((await server.root.read('sys/auth')).body.data?.['token/']?.['accessor'])
+  await server.root.write('identity/entity-alias', { name: 'ada@example.com', mount_accessor: accessor })
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('grace')
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'grace' }).waitFor()
   const id = decodeURIComponent(page.url().split('/').at(-1) ?? '')
   await page.getByRole('link', { name: 'Groups' }).click()
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('builders')
-  await page.getByRole('textbox', { name: 'Members' }).fill(`${id}, nobody`)
+  const members = page.getByRole('combobox', { name: 'Members', exact: true })
+  await members.fill('nobody')
   await page.getByRole('button', { name: 'Create' }).click()
-  await page
-    .getByText(/member entities|invalid/i)
-    .first()
-    .waitFor()
-  await page.getByRole('textbox', { name: 'Members' }).fill(id)
+  await page.getByText('Nothing has this name. Choose from the list.').waitFor()
+  // a first login made up the name of this person, so the alias finds her
+  await members.fill('ADA@')
+  await page.getByRole('option', { name: 'ada@example.com' }).click()
+  await page.getByRole('button', { name: 'Remove ada@example.com' }).waitFor()
+  await members.fill('grace')
+  await members.press('Enter')
+  await expectAccessible(page)
   await page.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('heading', { name: 'builders' }).waitFor()
-  await page.getByRole('textbox', { name: 'Policies' }).fill('deploy')
+  await page.getByRole('link', { name: 'grace' }).waitFor()
+  await page.getByRole('button', { name: 'Remove ada@example.com' }).click()
+  await page.getByRole('combobox', { name: 'Policies' }).fill('deploy, not-yet-written')
   await page.getByRole('button', { name: 'Save' }).click()
   await page
     .getByRole('definition')
-    .filter({ hasText: /^deploy$/ })
+    .filter({ hasText: /^deploy, not-yet-written$/ })
     .waitFor()
   await expectAccessible(page)
   expect((await server.root.read('identity/group/name/builders')).body.data).toMatchObject({
-    policies: ['deploy'],
+    policies: ['deploy', 'not-yet-written'],
     member_entity_ids: [id],
   })
+
+  await page.getByRole('link', { name: 'Entities' }).click()
+  await page.getByRole('textbox', { name: 'Filter by name, alias or id' }).fill('ada')
+  await page.getByRole('link', { name: 'ada@example.com' }).click()
+  await page.getByRole('heading', { name: 'ada@example.com' }).waitFor()
   expect(complaints).toEqual([])
 })

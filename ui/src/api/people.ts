@@ -7,8 +7,35 @@ export const listEntities = defineCall(
   'list',
   '/identity/entity/id',
   v.object({
+    data: v.object({
+      keys: texts,
+      key_info: v.record(
+        v.string(),
+        v.object({ name: v.string(), aliases: v.optional(v.array(v.object({ name: v.string() }))) }),
+      ),
+    }),
+  }),
+)
+
+export const listGroups = defineCall(
+  'list',
+  '/identity/group/id',
+  v.object({
     data: v.object({ keys: texts, key_info: v.record(v.string(), v.object({ name: v.string() })) }),
   }),
+)
+
+export const listPolicies = defineCall(
+  'list',
+  '/sys/policies/acl',
+  v.object({ data: v.object({ keys: texts }) }),
+)
+
+/** An entity as far as its names go. */
+export const readPerson = defineCall(
+  'get',
+  '/identity/entity/id/{id}',
+  v.object({ data: v.object({ name: v.string(), aliases: v.array(v.object({ name: v.string() })) }) }),
 )
 
 export const readGroup = defineCall(

@@ -2,6 +2,7 @@ import { type FormEvent, type ReactNode, useId, useState } from 'react'
 import { Button } from './button.tsx'
 import { errorOfField, Failure } from './failure.tsx'
 import { Field } from './field.tsx'
+import { type Choice, Picker } from './picker.tsx'
 
 type OneField = {
   /** As the API names it: an error that names it stands beside the field. */
@@ -12,6 +13,8 @@ type OneField = {
   /** A password is not shown while it is typed. */
   readonly type?: 'password' | 'number'
   readonly initial?: string
+  /** It is a list, which is picked from these; its value is their ids with commas. */
+  readonly picks?: { readonly choices: readonly Choice[] | undefined; readonly allowsOther?: boolean }
 }
 
 type Props = {
@@ -46,19 +49,31 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
     <section className="panel" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>
       <form className="filters" onSubmit={(event) => void submit(event)} autoComplete="off">
-        {fields.map(({ name, label, hint, isRequired = false, type }) => (
-          <Field
-            key={name}
-            label={label}
-            hint={hint}
-            isRequired={isRequired}
-            {...(type !== undefined && { type })}
-            {...(type === 'password' && { autoComplete: 'new-password' })}
-            value={values[name] ?? ''}
-            error={errorOfField(error, name)}
-            onChange={(value) => setValues((before) => ({ ...before, [name]: value }))}
-          />
-        ))}
+        {fields.map(({ name, label, hint, isRequired = false, type, picks }) =>
+          picks === undefined ? (
+            <Field
+              key={name}
+              label={label}
+              hint={hint}
+              isRequired={isRequired}
+              {...(type !== undefined && { type })}
+              {...(type === 'password' && { autoComplete: 'new-password' })}
+              value={values[name] ?? ''}
+              error={errorOfField(error, name)}
+              onChange={(value) => setValues((before) => ({ ...before, [name]: value }))}
+            />
+          ) : (
+            <Picker
+              key={name}
+              label={label}
+              {...picks}
+              {...(hint !== undefined && { hint })}
+              value={listOf(values[name] ?? '')}
+              error={errorOfField(error, name)}
+              onChange={(ids) => setValues((before) => ({ ...before, [name]: ids.join(',') }))}
+            />
+          ),
+        )}
         {children}
         <div className="actions">
           <Button type="submit">{action}</Button>

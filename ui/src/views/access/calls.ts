@@ -6,11 +6,6 @@ const warned = v.union([none, v.object({ warnings: v.nullable(v.array(v.string()
 const names = v.array(v.string())
 const notes = v.nullish(v.record(v.string(), v.string()))
 
-export const listPolicies = defineCall(
-  'list',
-  '/sys/policies/acl',
-  v.object({ data: v.object({ keys: names }) }),
-)
 const policy = v.object({
   name: v.string(),
   policy: v.string(),
@@ -58,11 +53,6 @@ export const listAccessors = defineCall(
   v.object({ data: v.object({ keys: names }) }),
 )
 
-const listed = v.object({
-  data: v.object({ keys: names, key_info: v.record(v.string(), v.object({ name: v.string() })) }),
-})
-
-export const listEntities = defineCall('list', '/identity/entity/id', listed)
 export const readEntity = defineCall(
   'get',
   '/identity/entity/id/{id}',
@@ -75,7 +65,14 @@ export const readEntity = defineCall(
       disabled: v.boolean(),
       creation_time: v.string(),
       last_update_time: v.string(),
-      aliases: v.array(v.object({ id: v.string(), name: v.string(), mount_accessor: v.string() })),
+      aliases: v.array(
+        v.object({
+          id: v.string(),
+          name: v.string(),
+          mount_accessor: v.string(),
+          mount_path: v.optional(v.string()),
+        }),
+      ),
       group_ids: names,
     }),
   }),
@@ -83,7 +80,6 @@ export const readEntity = defineCall(
 export const writeEntity = defineCall('post', '/identity/entity/id/{id}', v.unknown())
 export const deleteEntity = defineCall('delete', '/identity/entity/id/{id}', none)
 
-export const listGroups = defineCall('list', '/identity/group/id', listed)
 export const readGroup = defineCall(
   'get',
   '/identity/group/id/{id}',

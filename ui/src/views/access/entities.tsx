@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
+import { listEntities } from '../../api/people.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -7,15 +8,19 @@ import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { labelOf, useGroups, usePeople, usePolicyChoices } from '../../shell/people.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { createEntity, deleteEntity, listEntities, readEntity, writeEntity } from './calls.ts'
-import { NamedList, namedBy } from './named-list.tsx'
+import { createEntity, deleteEntity, readEntity, writeEntity } from './calls.ts'
+import { NamedList } from './named-list.tsx'
 
 const text = strings.access
 
-export function Entities({ object }: { readonly object: string | undefined }) {
-  if (object !== undefined) return <Entity id={object} />
+export const Entities = ({ object }: { readonly object: string | undefined }) =>
+  object === undefined ? <EntityList /> : <Entity id={object} />
+
+function EntityList() {
+  const { people, error, isPartial } = usePeople()
   return (
     <>
       <NamedList
@@ -23,7 +28,9 @@ export function Entities({ object }: { readonly object: string | undefined }) {
         empty={text.noEntities}
         emptyNext={text.noEntitiesNext}
         request={listEntities.request({})}
-        load={async (signal) => namedBy((await listEntities({}, { signal })).data)}
+        found={people}
+        error={error}
+        isPartial={isPartial}
       />
       <NewEntity />
     </>
@@ -35,6 +42,7 @@ function NewEntity() {
   const go = useGo()
   const path = 'identity/entity'
   const { can } = useCapabilities([path])
+  const policies = usePolicyChoices()
   if (!can(path, 'update')) return null
   return (
     <FieldsForm
@@ -42,7 +50,7 @@ function NewEntity() {
       action={text.create}
       fields={[
         { name: 'name', label: text.name, isRequired: true },
-        { name: 'policies', label: text.policies, hint: text.policiesHint },
+        { name: 'policies', label: text.policies, picks: { choices: policies, allowsOther: true } },
       ]}
       run={async (value) => {
         const body = { name: value('name'), policies: listOf(value('policies')) }
@@ -66,6 +74,7 @@ function Entity({ id }: { readonly id: string }) {
   })
   if (error !== null) return <Failure error={error} />
   if (data === undefined) return null
+  const person = { id, name: data.name, aliases: data.aliases.map(({ name }) => name) }
   const setDisabled = async (disabled: boolean) => {
     try {
       await writeEntity({ params: { id }, body: { disabled } })
@@ -77,7 +86,7 @@ function Entity({ id }: { readonly id: string }) {
   }
   return (
     <>
-      <ViewHeader title={data.name} requests={[readEntity.request({ params: { id } })]}>
+      <ViewHeader title={labelOf(person)} requests={[readEntity.request({ params: { id } })]}>
         {can(path, 'update') && (
           <Button onPress={() => void setDisabled(!data.disabled)}>
             {data.disabled ? text.enable : text.disable}
@@ -86,7 +95,7 @@ function Entity({ id }: { readonly id: string }) {
         {can(path, 'delete') && (
           <Confirm
             label={text.delete}
-            question={text.deleteEntityQuestion(data.name)}
+            question={text.deleteEntityQuestion(labelOf(person))}
             action={text.delete}
             onConfirmed={async () => {
               await deleteEntity({ params: { id } })
@@ -103,6 +112,8 @@ function Entity({ id }: { readonly id: string }) {
         <dl className="facts">
           <dt>{text.id}</dt>
           <dd className="mono">{data.id}</dd>
+          <dt>{text.name}</dt>
+          <dd>{data.name}</dd>
           <dt>{text.state}</dt>
           <dd>{data.disabled ? text.disabled : text.enabled}</dd>
           <dt>{text.policies}</dt>
@@ -112,14 +123,14 @@ function Entity({ id }: { readonly id: string }) {
             <ul>
               {data.aliases.map((alias) => (
                 <li key={alias.id}>
-                  {alias.name} <span className="hint mono">{alias.mount_accessor}</span>
+                  {alias.name} <span className="hint mono">{alias.mount_path ?? alias.mount_accessor}</span>
                 </li>
               ))}
             </ul>
           </dd>
           <dt>{text.tabs.groups}</dt>
           <dd>
-            <IdLinks tab="groups" ids={data.group_ids} />
+            <GroupLinks ids={data.group_ids} />
           </dd>
           <dt>{text.created}</dt>
           <dd>
@@ -131,19 +142,19 @@ function Entity({ id }: { readonly id: string }) {
   )
 }
 
-type IdLinksProps = { readonly tab: 'entities' | 'groups'; readonly ids: readonly string[] }
-
-export const IdLinks = ({ tab, ids }: IdLinksProps) =>
-  ids.length === 0 ? (
-    '–'
-  ) : (
+/** Groups by their names where the token may list them. */
+export function GroupLinks({ ids }: { readonly ids: readonly string[] }) {
+  const { groups } = useGroups()
+  if (ids.length === 0) return '–'
+  return (
     <ul>
       {ids.map((id) => (
         <li key={id}>
-          <PlaceLink view="access" parts={[tab, id]} className="mono">
-            {id}
+          <PlaceLink view="access" parts={['groups', id]}>
+            {groups?.find((group) => group.id === id)?.name ?? <code>{id}</code>}
           </PlaceLink>
         </li>
       ))}
     </ul>
   )
+}

@@ -1,20 +1,26 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { listGroups } from '../../api/people.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { useGroupChoices, useGroups, usePeopleChoices, usePolicyChoices } from '../../shell/people.ts'
 import { useGo } from '../../shell/use-place.tsx'
+import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
-import { createGroup, deleteGroup, listGroups, readGroup, writeGroup } from './calls.ts'
-import { IdLinks } from './entities.tsx'
-import { NamedList, namedBy } from './named-list.tsx'
+import { createGroup, deleteGroup, readGroup, writeGroup } from './calls.ts'
+import { GroupLinks } from './entities.tsx'
+import { NamedList } from './named-list.tsx'
 
 const text = strings.access
 
-export function Groups({ object }: { readonly object: string | undefined }) {
-  if (object !== undefined) return <Group id={object} />
+export const Groups = ({ object }: { readonly object: string | undefined }) =>
+  object === undefined ? <GroupList /> : <Group id={object} />
+
+function GroupList() {
+  const { groups, error } = useGroups()
   return (
     <>
       <NamedList
@@ -22,11 +28,33 @@ export function Groups({ object }: { readonly object: string | undefined }) {
         empty={text.noGroups}
         emptyNext={text.noGroupsNext}
         request={listGroups.request({})}
-        load={async (signal) => namedBy((await listGroups({}, { signal })).data)}
+        found={groups}
+        error={error}
       />
       <NewGroup />
     </>
   )
+}
+
+/** The fields of a group that are lists. */
+function usePicks() {
+  const policies = usePolicyChoices()
+  const people = usePeopleChoices()
+  const groups = useGroupChoices()
+  return (isInternal: boolean, others: readonly string[] = []) => [
+    { name: 'policies', label: text.policies, picks: { choices: policies, allowsOther: true } },
+    // a provider says who is in an external group
+    ...(isInternal
+      ? [
+          { name: 'member_entity_ids', label: text.memberEntities, picks: { choices: people } },
+          {
+            name: 'member_group_ids',
+            label: text.memberGroups,
+            picks: { choices: groups?.filter(({ id }) => !others.includes(id)) },
+          },
+        ]
+      : []),
+  ]
 }
 
 function NewGroup() {
@@ -34,22 +62,20 @@ function NewGroup() {
   const go = useGo()
   const path = 'identity/group'
   const { can } = useCapabilities([path])
+  const picks = usePicks()
   if (!can(path, 'update')) return null
   return (
     <FieldsForm
       title={text.newGroup}
       action={text.create}
-      fields={[
-        { name: 'name', label: text.name, isRequired: true },
-        { name: 'policies', label: text.policies, hint: text.policiesHint },
-        { name: 'member_entity_ids', label: text.memberEntities, hint: text.membersHint },
-      ]}
+      fields={[{ name: 'name', label: text.name, isRequired: true }, ...picks(true)]}
       run={async (value) => {
         const answer = await createGroup({
           body: {
             name: value('name'),
             policies: listOf(value('policies')),
             member_entity_ids: listOf(value('member_entity_ids')),
+            member_group_ids: listOf(value('member_group_ids')),
           },
         })
         await client.invalidateQueries({ queryKey: ['groups'] })
@@ -64,12 +90,18 @@ function Group({ id }: { readonly id: string }) {
   const go = useGo()
   const path = `identity/group/id/${id}`
   const { can } = useCapabilities([path])
+  const picks = usePicks()
   const { data, error } = useQuery({
     queryKey: ['group', id],
     queryFn: async ({ signal }) => (await readGroup({ params: { id } }, { signal })).data,
   })
   if (error !== null) return <Failure error={error} />
   if (data === undefined) return null
+  const present: Readonly<Record<string, readonly string[] | null>> = {
+    policies: data.policies,
+    member_entity_ids: data.member_entity_ids,
+    member_group_ids: data.member_group_ids,
+  }
   const members = (data.member_entity_ids?.length ?? 0) + (data.member_group_ids?.length ?? 0)
   return (
     <>
@@ -99,15 +131,15 @@ function Group({ id }: { readonly id: string }) {
           <dd>{(data.policies ?? []).join(', ') || '–'}</dd>
           <dt>{text.memberEntities}</dt>
           <dd>
-            <IdLinks tab="entities" ids={data.member_entity_ids ?? []} />
+            <People ids={data.member_entity_ids ?? []} />
           </dd>
           <dt>{text.memberGroups}</dt>
           <dd>
-            <IdLinks tab="groups" ids={data.member_group_ids ?? []} />
+            <GroupLinks ids={data.member_group_ids ?? []} />
           </dd>
           <dt>{text.parentGroups}</dt>
           <dd>
-            <IdLinks tab="groups" ids={data.parent_group_ids ?? []} />
+            <GroupLinks ids={data.parent_group_ids ?? []} />
           </dd>
           <dt>{text.created}</dt>
           <dd>
@@ -117,32 +149,20 @@ function Group({ id }: { readonly id: string }) {
       </section>
       {can(path, 'update') && (
         <FieldsForm
-          key={[data.policies, data.member_entity_ids].join(' ')}
+          key={[data.policies, data.member_entity_ids, data.member_group_ids].join(' ')}
           title={text.changeGroup}
           action={text.save}
-          fields={[
-            {
-              name: 'policies',
-              label: text.policies,
-              hint: text.policiesHint,
-              initial: (data.policies ?? []).join(', '),
-            },
-            // a provider says who is in an external group
-            ...(data.type === 'internal'
-              ? [
-                  {
-                    name: 'member_entity_ids',
-                    label: text.memberEntities,
-                    hint: text.membersHint,
-                    initial: (data.member_entity_ids ?? []).join(', '),
-                  },
-                ]
-              : []),
-          ]}
+          fields={picks(data.type === 'internal', [id]).map((field) => ({
+            ...field,
+            initial: (present[field.name] ?? []).join(),
+          }))}
           run={async (value) => {
             const policies = listOf(value('policies'))
-            const members = listOf(value('member_entity_ids'))
-            const body = data.type === 'internal' ? { policies, member_entity_ids: members } : { policies }
+            const members = {
+              member_entity_ids: listOf(value('member_entity_ids')),
+              member_group_ids: listOf(value('member_group_ids')),
+            }
+            const body = data.type === 'internal' ? { policies, ...members } : { policies }
             await writeGroup({ params: { id }, body })
             await client.invalidateQueries({ queryKey: ['group', id] })
           }}
@@ -151,3 +171,16 @@ function Group({ id }: { readonly id: string }) {
     </>
   )
 }
+
+const People = ({ ids }: { readonly ids: readonly string[] }) =>
+  ids.length === 0 ? (
+    '–'
+  ) : (
+    <ul>
+      {ids.map((id) => (
+        <li key={id}>
+          <Who id={id} />
+        </li>
+      ))}
+    </ul>
+  )

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError, dataOrNull } from '../../api/errors.ts'
+import { ApiError, dataOrNull, keysOf } from '../../api/errors.ts'
+import { listPolicies } from '../../api/people.ts'
 import { capabilitiesSelf } from '../../api/server.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -11,7 +12,7 @@ import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { deletePolicy, listPolicies, readPolicy, type StoredPolicy, writePolicy } from './calls.ts'
+import { deletePolicy, readPolicy, type StoredPolicy, writePolicy } from './calls.ts'
 
 const text = strings.access
 
@@ -43,7 +44,7 @@ export function Policies({ object }: { readonly object: string | undefined }) {
 function PolicyList() {
   const { data, error } = useQuery({
     queryKey: ['policies'],
-    queryFn: async ({ signal }) => (await listPolicies({}, { signal })).data.keys,
+    queryFn: ({ signal }) => keysOf(listPolicies({}, { signal })),
   })
   const asked = data === undefined || data.length > mostAsked ? [] : data
   const { can } = useCapabilities(asked.map(pathOf))
