@@ -1,15 +1,20 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type ReactNode, useRef } from 'react'
+import { type CSSProperties, type PointerEvent, type ReactNode, useRef } from 'react'
+import { useIsNarrow } from './use-is-narrow.ts'
 
 export type Column<Row> = {
   readonly id: string
   readonly title: string
-  /** A track of a CSS grid: `2fr`, `12rem`. */
+  /** A share of the width, `2fr`, or as much as its texts need, `12rem`. */
   readonly width?: string
+  /** Longer texts are wrapped, up to three lines; others are cut at the end of the line. */
+  readonly wraps?: boolean
   readonly cell: (row: Row) => ReactNode
 }
 
 type Props<Row> = {
+  /** Names the table in the document; no other one in the sources has this name. */
+  readonly name: string
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
@@ -18,26 +23,44 @@ type Props<Row> = {
 
 const rowHeight = 40
 
-/** A table of any length: only the rows in sight are in the document. */
-export function Table<Row>({ label, columns, rows, keyOf }: Props<Row>) {
+/** A line for each cell below the heading, as on a phone. */
+const cardHeight = (columns: number) => rowHeight + (columns - 1) * 20
+
+/** A column that takes a share of the width has at least this. */
+const leastShareRem = 10
+
+/** From this width on, columns that do not fit are found by scrolling sideways. */
+const widestCardsRem = 56.25
+
+/** A table of any length: only the rows in sight are in the document. A row that does not fit is a card. */
+export function Table<Row>({ name, label, columns, rows, keyOf }: Props<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
+  const neededRem = columns.reduce((sum, column) => sum + leastRemOf(column), 1)
+  const areCards = useIsNarrow(scroller, Math.min(neededRem, widestCardsRem))
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => rowHeight,
+    estimateSize: () => (areCards ? cardHeight(columns.length) : rowHeight),
     getItemKey: (index) => {
       const row = rows[index]
       return row === undefined ? index : keyOf(row)
     },
     overscan: 12,
   })
-  const tracks = { gridTemplateColumns: columns.map(({ width = '1fr' }) => `minmax(0, ${width})`).join(' ') }
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className="table-scroller" ref={scroller} tabIndex={0} role="group" aria-label={label}>
-      <div role="table" aria-label={label} aria-rowcount={rows.length + 1} className="table">
+      <div
+        role="table"
+        aria-label={label}
+        aria-rowcount={rows.length + 1}
+        className={areCards ? 'table cards' : 'table'}
+        data-table={name}
+        style={tracksOf(columns, neededRem)}
+        onPointerOver={titleCutText}
+      >
         <div role="rowgroup" className="table-head">
-          <div role="row" aria-rowindex={1} className="table-row" style={tracks}>
+          <div role="row" aria-rowindex={1} className="table-row">
             {columns.map(({ id, title }) => (
               <div role="columnheader" key={id}>
                 {title}
@@ -56,10 +79,10 @@ export function Table<Row>({ label, columns, rows, keyOf }: Props<Row>) {
                 ref={virtual.measureElement}
                 data-index={item.index}
                 className="table-row"
-                style={{ ...tracks, transform: `translateY(${item.start}px)` }}
+                style={{ transform: `translateY(${item.start}px)` }}
               >
-                {columns.map(({ id, title, cell }) => (
-                  <div role="cell" key={id} data-title={title}>
+                {columns.map(({ id, title, wraps = false, cell }) => (
+                  <div role="cell" key={id} data-title={title} className={wraps ? 'wraps' : ''}>
                     {cell(row)}
                   </div>
                 ))}
@@ -70,4 +93,33 @@ export function Table<Row>({ label, columns, rows, keyOf }: Props<Row>) {
       </div>
     </div>
   )
+}
+
+type Width = Pick<Column<unknown>, 'width'>
+
+const leastRemOf = ({ width = '1fr' }: Width): number =>
+  width.endsWith('rem') ? Number.parseFloat(width) : leastShareRem
+
+const trackOf = ({ width = '1fr' }: Width): string =>
+  width.endsWith('rem') ? width : `minmax(${leastShareRem}rem, ${width})`
+
+const tracksOf = (columns: readonly Width[], neededRem: number): CSSProperties => ({
+  '--tracks': columns.map(trackOf).join(' '),
+  '--needed': `${neededRem}rem`,
+})
+
+declare module 'react' {
+  interface CSSProperties {
+    [property: `--${string}`]: string
+  }
+}
+
+/** The pointer over a text that is cut shows all of it. */
+function titleCutText({ target }: PointerEvent): void {
+  const cell =
+    target instanceof Element ? target.closest<HTMLElement>('[role=cell], [role=columnheader]') : null
+  if (cell === null) return
+  const isCut = cell.scrollWidth > cell.clientWidth || cell.scrollHeight > cell.clientHeight
+  if (isCut) cell.title = cell.textContent
+  else cell.removeAttribute('title')
 }

@@ -4,6 +4,7 @@ import { useEffect, useState } from 'react'
 import { ApiError } from '../api/errors.ts'
 import { createUiRouter } from './router.tsx'
 import '../styles/shell.css'
+import '../styles/table.css'
 
 const createClient = () =>
   new QueryClient({

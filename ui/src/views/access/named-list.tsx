@@ -51,6 +51,7 @@ export function NamedList({ tab, empty, emptyNext, request, found, error, isPart
             }
           />
           <Table
+            name="entities-or-groups"
             label={text.tabs[tab]}
             columns={[
               {

@@ -55,7 +55,13 @@ function PolicyList() {
       <NewPolicy />
       <Failure error={error} />
       {data !== undefined && (
-        <Table label={text.tabs.policies} columns={columnsFor(mayRead)} rows={data} keyOf={(name) => name} />
+        <Table
+          name="policies"
+          label={text.tabs.policies}
+          columns={columnsFor(mayRead)}
+          rows={data}
+          keyOf={(name) => name}
+        />
       )}
       <MayI />
     </>

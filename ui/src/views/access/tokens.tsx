@@ -206,7 +206,13 @@ function Accessors() {
       <h2 id="accessors">{text.accessors}</h2>
       <Failure error={error} />
       {data !== undefined && (
-        <Table label={text.accessors} columns={columns} rows={data} keyOf={(accessor) => accessor} />
+        <Table
+          name="accessors"
+          label={text.accessors}
+          columns={columns}
+          rows={data}
+          keyOf={(accessor) => accessor}
+        />
       )}
     </section>
   )

@@ -34,6 +34,7 @@ export function Debris({ mount }: Mount) {
         <>
           <p className="hint">{text.debrisHint}</p>
           <Table
+            name="debris"
             label={text.aspects.debris}
             columns={debrisColumns}
             rows={data}
@@ -74,7 +75,7 @@ const debrisColumns: readonly Column<DebrisObject>[] = [
       </span>
     ),
   },
-  { id: 'error', title: text.lastError, width: '2fr', cell: ({ error }) => error },
+  { id: 'error', title: text.lastError, width: '2fr', wraps: true, cell: ({ error }) => error },
 ]
 
 const unownedColumns: readonly Column<Unowned>[] = [
@@ -85,7 +86,7 @@ const unownedColumns: readonly Column<Unowned>[] = [
     width: '12rem',
     cell: ({ created }) => (created === null ? '' : <Time at={created} />),
   },
-  { id: 'reason', title: text.reason, width: '2fr', cell: ({ reason }) => reason },
+  { id: 'reason', title: text.reason, width: '2fr', wraps: true, cell: ({ reason }) => reason },
 ]
 
 /** Compares the directory with the server's records. */
@@ -127,7 +128,13 @@ function Reaping({ mount }: Mount) {
         {outcome.found?.length === 0 && text.nothingUnowned}
       </p>
       {outcome.found !== undefined && outcome.found.length > 0 && (
-        <Table label={text.unowned} columns={unownedColumns} rows={outcome.found} keyOf={({ id }) => id} />
+        <Table
+          name="unowned-objects"
+          label={text.unowned}
+          columns={unownedColumns}
+          rows={outcome.found}
+          keyOf={({ id }) => id}
+        />
       )}
     </section>
   )

@@ -30,7 +30,13 @@ export function LiveLeases({ mount }: { readonly mount: string }) {
       <Failure error={error} />
       {data?.length === 0 && <EmptyState title={text.noLeases}>{text.noLeasesNext}</EmptyState>}
       {data !== undefined && data.length > 0 && (
-        <Table label={text.aspects.leases} columns={columnsOf(mount)} rows={data} keyOf={({ id }) => id} />
+        <Table
+          name="live-leases"
+          label={text.aspects.leases}
+          columns={columnsOf(mount)}
+          rows={data}
+          keyOf={({ id }) => id}
+        />
       )}
     </>
   )
@@ -63,7 +69,12 @@ const columnsOf = (mount: string): readonly Column<Row>[] => [
       </PlaceLink>
     ),
   },
-  { id: 'left', title: text.timeLeft, cell: ({ id }) => (id.endsWith('/') ? '' : <LeaseTime id={id} />) },
+  {
+    id: 'left',
+    title: text.timeLeft,
+    width: '18rem',
+    cell: ({ id }) => (id.endsWith('/') ? '' : <LeaseTime id={id} />),
+  },
   {
     id: 'lease',
     title: text.lease,

@@ -64,7 +64,13 @@ function RoleList({ mount }: { readonly mount: string }) {
               go({ view: 'cloud', parts: [mount, 'roles'], search: { filter: value } }, { replace: true })
             }
           />
-          <Table label={text.aspects.roles} columns={columnsOf(mount)} rows={shown} keyOf={(name) => name} />
+          <Table
+            name="cloud-roles"
+            label={text.aspects.roles}
+            columns={columnsOf(mount)}
+            rows={shown}
+            keyOf={(name) => name}
+          />
         </>
       )}
     </>

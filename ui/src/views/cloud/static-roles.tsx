@@ -53,7 +53,13 @@ function StaticRoleList({ mount }: Mount) {
         </EmptyState>
       )}
       {roles !== undefined && roles.length > 0 && (
-        <Table label={text.aspects.static} columns={columnsOf(mount)} rows={roles} keyOf={(name) => name} />
+        <Table
+          name="static-roles"
+          label={text.aspects.static}
+          columns={columnsOf(mount)}
+          rows={roles}
+          keyOf={(name) => name}
+        />
       )}
     </>
   )
@@ -69,11 +75,17 @@ const columnsOf = (mount: string): readonly Column<string>[] => [
       </PlaceLink>
     ),
   },
-  { id: 'next', title: text.nextRotation, cell: (name) => <NextRotation mount={mount} name={name} /> },
+  {
+    id: 'next',
+    title: text.nextRotation,
+    width: '13rem',
+    cell: (name) => <NextRotation mount={mount} name={name} />,
+  },
   {
     id: 'error',
     title: text.lastError,
     width: '2fr',
+    wraps: true,
     cell: (name) => <LastError mount={mount} name={name} />,
   },
 ]

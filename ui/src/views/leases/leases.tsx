@@ -89,7 +89,13 @@ function OpenPrefix() {
         <Button type="submit">{text.open}</Button>
       </form>
       {named.length > 0 && (
-        <Table label={text.prefixes} columns={columnsBelow('')} rows={named} keyOf={(name) => name} />
+        <Table
+          name="lease-prefixes"
+          label={text.prefixes}
+          columns={columnsBelow('')}
+          rows={named}
+          keyOf={(name) => name}
+        />
       )}
     </>
   )
@@ -154,7 +160,13 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         </EmptyState>
       )}
       {data !== undefined && data.length > 0 && (
-        <Table label={text.leases} columns={columnsBelow(prefix)} rows={data} keyOf={(name) => name} />
+        <Table
+          name="leases"
+          label={text.leases}
+          columns={columnsBelow(prefix)}
+          rows={data}
+          keyOf={(name) => name}
+        />
       )}
       {prefix === '' && can('sys/leases', 'read') && can('sys/leases', 'sudo') && <Irrevocable />}
     </>
@@ -185,7 +197,7 @@ const stuckColumns: readonly Column<Stuck>[] = [
       </PlaceLink>
     ),
   },
-  { id: 'error', title: text.reason, width: '2fr', cell: ({ error }) => error },
+  { id: 'error', title: text.reason, width: '2fr', wraps: true, cell: ({ error }) => error },
 ]
 
 /** Leases that the server gave up on revoking. */
@@ -202,6 +214,7 @@ function Irrevocable() {
       <Failure error={error} />
       {data !== undefined && (
         <Table
+          name="irrevocable-leases"
           label={text.irrevocable}
           columns={stuckColumns}
           rows={data.leases}

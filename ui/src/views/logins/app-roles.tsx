@@ -46,6 +46,7 @@ export function AppRoles({ mount }: Mount) {
           <EmptyState title={text.noRoles}>{text.noAppRolesNext}</EmptyState>
         ) : (
           <Table
+            name="app-roles"
             label={text.tabs.roles}
             columns={[
               {
@@ -209,6 +210,7 @@ function SecretIds({ mount, name, accessor }: Role & { readonly accessor: string
       {data !== undefined && data.length > 0 && (
         <>
           <Table
+            name="secret-ids"
             label={text.secretIds}
             columns={[
               {

@@ -50,6 +50,7 @@ export function Failures({ mount }: { readonly mount: string }) {
           </EmptyState>
         ) : (
           <Table
+            name="login-failures"
             label={text.tabs.failures}
             columns={columnsOf(mount, search)}
             rows={failures}
@@ -75,7 +76,7 @@ const columnsOf = (
   {
     id: 'time',
     title: text.time,
-    width: '7rem',
+    width: '12rem',
     cell: ({ time, request_id }) => (
       <PlaceLink view="logins" parts={[mount, 'failures', request_id]} search={search}>
         <Time at={time} />
@@ -84,7 +85,12 @@ const columnsOf = (
   },
   { id: 'role', title: text.role, cell: ({ role }) => shownRole(role) },
   { id: 'reason', title: text.reason, width: '2fr', cell: ({ reason }) => <code>{reason}</code> },
-  { id: 'from', title: text.from, cell: ({ remote_address }) => <code>{remote_address}</code> },
+  {
+    id: 'from',
+    title: text.from,
+    width: '10rem',
+    cell: ({ remote_address }) => <code>{remote_address}</code>,
+  },
 ]
 
 function Filters({ mount }: { readonly mount: string }) {

@@ -36,6 +36,7 @@ export function Roles({ mount }: { readonly mount: string }) {
   return (
     <div className={picked === undefined ? 'stack' : 'beside'}>
       <Table
+        name="login-roles"
         label={text.tabs.roles}
         columns={columnsOf(mount, findings)}
         rows={roles.data}

@@ -45,6 +45,7 @@ export function Users({ mount }: Mount) {
           <EmptyState title={text.noUsers}>{text.noUsersNext}</EmptyState>
         ) : (
           <Table
+            name="users"
             label={text.tabs.users}
             columns={[
               {

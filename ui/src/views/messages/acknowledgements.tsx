@@ -52,6 +52,7 @@ export function Acknowledgements({ id, audience }: { readonly id: string; readon
       </h2>
       <Failure error={acknowledged.error ?? people.error} />
       <Table
+        name="acknowledgements"
         label={text.person}
         columns={columns}
         rows={[...missing, ...done]}

@@ -55,7 +55,13 @@ export function List({ mayCreate }: { readonly mayCreate: boolean }) {
       {messages.length > 0 && (
         <>
           <Filters />
-          <Table label={text.list} columns={columnsOf(span)} rows={shown} keyOf={({ id }) => id} />
+          <Table
+            name="messages"
+            label={text.list}
+            columns={columnsOf(span)}
+            rows={shown}
+            keyOf={({ id }) => id}
+          />
           <p className="hint">{text.zone(Intl.DateTimeFormat().resolvedOptions().timeZone)}</p>
         </>
       )}
@@ -84,20 +90,20 @@ const columnsOf = (span: Span): readonly Column<ListedMessage>[] => [
   {
     id: 'state',
     title: text.state,
-    width: '7rem',
+    width: '8rem',
     cell: (message) => <span className={`state ${stateOf(message)}`}>{text.states[stateOf(message)]}</span>,
   },
   {
     id: 'kind',
     title: text.kind,
-    width: '9rem',
+    width: '11rem',
     cell: ({ type, authenticated }) => text.kindOf(type, authenticated),
   },
-  { id: 'start', title: text.starts, width: '11rem', cell: ({ start_time }) => <Time at={start_time} /> },
+  { id: 'start', title: text.starts, width: '13rem', cell: ({ start_time }) => <Time at={start_time} /> },
   {
     id: 'end',
     title: text.ends,
-    width: '11rem',
+    width: '13rem',
     cell: ({ end_time }) => (end_time === null ? text.never : <Time at={end_time} />),
   },
   { id: 'timeline', title: text.timeline, cell: (message) => <Bar message={message} span={span} /> },

@@ -34,6 +34,7 @@ export function Difference({ place, from, to }: Props) {
       <Failure error={before.error ?? after.error} />
       {before.data !== undefined && after.data !== undefined && (
         <Table
+          name="difference"
           label={text.difference(older, newer)}
           columns={columns}
           rows={changesOf(before.data?.data ?? {}, after.data?.data ?? {})}

@@ -60,7 +60,13 @@ export function Folder({ mount, path }: Props) {
               go({ view: 'secrets', parts: [mount.path, path], search: { filter: value } }, { replace: true })
             }
           />
-          <Table label={text.names} columns={columnsIn(mount, path)} rows={shown} keyOf={(name) => name} />
+          <Table
+            name="folder"
+            label={text.names}
+            columns={columnsIn(mount, path)}
+            rows={shown}
+            keyOf={(name) => name}
+          />
         </>
       )}
     </div>

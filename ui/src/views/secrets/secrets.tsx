@@ -44,14 +44,26 @@ const columns: readonly Column<SecretMount>[] = [
     ),
   },
   { id: 'version', title: text.version, width: '6rem', cell: ({ version }) => version },
-  { id: 'description', title: text.description, width: '2fr', cell: ({ description }) => description },
+  {
+    id: 'description',
+    title: text.description,
+    width: '2fr',
+    wraps: true,
+    cell: ({ description }) => description,
+  },
 ]
 
 function MountList({ mounts }: { readonly mounts: readonly SecretMount[] }) {
   return (
     <div className="view">
       <ViewHeader title={strings.views['secrets'] ?? ''} requests={[visibleMounts.request({})]} />
-      <Table label={text.mounts} columns={columns} rows={mounts} keyOf={({ path }) => path} />
+      <Table
+        name="secret-mounts"
+        label={text.mounts}
+        columns={columns}
+        rows={mounts}
+        keyOf={({ path }) => path}
+      />
     </div>
   )
 }

@@ -37,6 +37,7 @@ export function Versions({ place, metadata, shown }: Props) {
     <section className="panel" aria-labelledby="versions">
       <h2 id="versions">{text.versions}</h2>
       <Table
+        name="versions"
         label={text.versions}
         columns={columnsOf(place, metadata.current_version, shown ?? metadata.current_version)}
         rows={versions}
@@ -66,13 +67,13 @@ const columnsOf = (place: SecretPlace, current: number, shown: number): readonly
         </PlaceLink>
       ),
   },
-  { id: 'created', title: text.created, width: '12rem', cell: (row) => <Time at={row.created_time} /> },
+  { id: 'created', title: text.created, width: '13rem', cell: (row) => <Time at={row.created_time} /> },
   { id: 'by', title: text.by, cell: (row) => row.created_by.actor },
   { id: 'state', title: text.state, width: '9rem', cell: (row) => text.stateNames[stateOf(row)] },
   {
     id: 'actions',
     title: text.actions,
-    width: '2fr',
+    width: '19rem',
     cell: (row) => <VersionActions place={place} row={row} current={current} shown={shown} />,
   },
 ]

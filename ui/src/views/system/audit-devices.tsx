@@ -45,6 +45,7 @@ export function AuditDevices() {
       )}
       {data !== undefined && data.length > 0 && (
         <Table
+          name="audit-devices"
           label={text.tabs.audit}
           columns={[
             { id: 'path', title: text.path, cell: ({ path }: Device) => <code>{path}</code> },
@@ -53,11 +54,13 @@ export function AuditDevices() {
               id: 'options',
               title: text.options,
               width: '3fr',
+              wraps: true,
               cell: ({ options }: Device) => <code>{options}</code>,
             },
             {
               id: 'actions',
               title: text.actions,
+              width: '8rem',
               cell: ({ path: device }: Device) =>
                 may('delete') && (
                   <Confirm

@@ -46,7 +46,13 @@ export function Mounts({ kind }: { readonly kind: Kind }) {
     <>
       <ViewHeader title={text.tabs[kind]} requests={[call.request({})]} />
       <Failure error={error} />
-      <Table label={text.tabs[kind]} columns={columnsOf(kind)} rows={rows} keyOf={(row) => row.path} />
+      <Table
+        name="mounts"
+        label={text.tabs[kind]}
+        columns={columnsOf(kind)}
+        rows={rows}
+        keyOf={(row) => row.path}
+      />
       <Enable kind={kind} />
     </>
   )
@@ -63,7 +69,13 @@ const columnsOf = (kind: Kind): readonly Column<Row>[] => [
     ),
   },
   { id: 'type', title: text.type, width: '8rem', cell: ({ mount }) => typeOf(mount) },
-  { id: 'description', title: text.description, width: '2fr', cell: ({ mount }) => mount.description },
+  {
+    id: 'description',
+    title: text.description,
+    width: '2fr',
+    wraps: true,
+    cell: ({ mount }) => mount.description,
+  },
 ]
 
 const typeOf = ({ type, options }: Mount): string =>

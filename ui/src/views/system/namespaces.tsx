@@ -46,12 +46,14 @@ export function Namespaces() {
       )}
       {data !== undefined && data.length > 0 && (
         <Table
+          name="namespaces"
           label={text.tabs.namespaces}
           columns={[
             { id: 'name', title: text.path, cell: ({ name }: Namespace) => <NamespaceLink name={name} /> },
             {
               id: 'actions',
               title: text.actions,
+              width: '8rem',
               cell: ({ name, isEnding }: Namespace) =>
                 isEnding ? (
                   <span role="status">{text.deleting}</span>

@@ -40,6 +40,7 @@ export function RateLimits() {
       )}
       {data !== undefined && data.length > 0 && (
         <Table
+          name="rate-limits"
           label={text.tabs.limits}
           columns={[
             { id: 'name', title: text.name, cell: ({ name }: Limit) => name },
@@ -47,11 +48,13 @@ export function RateLimits() {
             {
               id: 'rate',
               title: text.rate,
+              width: '9rem',
               cell: ({ rate, interval }: Limit) => text.rateOf(rate, interval),
             },
             {
               id: 'actions',
               title: text.actions,
+              width: '7rem',
               cell: ({ name }: Limit) =>
                 can(path, 'delete') && (
                   <Confirm
