@@ -112,39 +112,55 @@ afterAll(() => stack.disposeAsync())
 
 let messageId: string
 
+type Visit = {
+  readonly table: string
+  readonly place: string
+  /** Undefined: `root`. */
+  readonly policy?: string
+  /** What makes the page show the table. */
+  readonly prepare?: (page: Page) => Promise<unknown>
+}
+
 /** Where each table is shown. */
-const places = (): readonly (readonly [table: string, place: string])[] => [
-  ['secret-mounts', 'secrets'],
-  ['folder', 'secrets/team~/shop~'],
-  ['versions', 'secrets/team~/shop~db'],
-  ['difference', 'secrets/team~/shop~db?version=5&compare=2'],
-  ['cloud-roles', 'cloud/cloud/roles'],
-  ['static-roles', 'cloud/cloud/static'],
-  ['live-leases', 'cloud/cloud/leases'],
-  ['debris', 'cloud/cloud/debris'],
-  ['unowned-objects', 'cloud/cloud/debris'],
-  ['login-failures', 'logins/jwt/failures'],
-  ['login-roles', 'logins/jwt/roles'],
-  ['users', 'logins/people/users'],
-  ['app-roles', 'logins/programs/roles'],
-  ['secret-ids', 'logins/programs/roles/nightly'],
-  ['messages', 'messages'],
-  ['acknowledgements', `messages/${messageId}`],
-  ['policies', 'access/policies'],
-  ['accessors', 'access/tokens'],
-  ['entities-or-groups', 'access/entities'],
-  ['leases', 'leases'],
-  ['irrevocable-leases', 'leases'],
-  ['mounts', 'system/secrets'],
-  ['namespaces', 'system/namespaces'],
-  ['audit-devices', 'system/audit'],
-  ['rate-limits', 'system/limits'],
-  ['lease-prefixes', 'leases'],
+const visits = (): readonly Visit[] => [
+  { table: 'secret-mounts', place: 'secrets' },
+  { table: 'folder', place: 'secrets/team~/shop~' },
+  { table: 'versions', place: 'secrets/team~/shop~db' },
+  { table: 'difference', place: 'secrets/team~/shop~db?version=5&compare=2' },
+  { table: 'conflict', place: 'secrets/team~/shop~db', prepare: meetAnotherWrite },
+  { table: 'cloud-roles', place: 'cloud/cloud/roles' },
+  { table: 'static-roles', place: 'cloud/cloud/static' },
+  { table: 'live-leases', place: 'cloud/cloud/leases' },
+  { table: 'debris', place: 'cloud/cloud/debris' },
+  {
+    table: 'unowned-objects',
+    place: 'cloud/cloud/debris',
+    prepare: (page) => page.getByRole('button', { name: 'Find unowned objects' }).click(),
+  },
+  { table: 'login-failures', place: 'logins/jwt/failures' },
+  { table: 'login-roles', place: 'logins/jwt/roles' },
+  { table: 'users', place: 'logins/people/users' },
+  { table: 'app-roles', place: 'logins/programs/roles' },
+  { table: 'secret-ids', place: 'logins/programs/roles/nightly' },
+  { table: 'messages', place: 'messages' },
+  { table: 'acknowledgements', place: `messages/${messageId}` },
+  { table: 'policies', place: 'access/policies' },
+  { table: 'accessors', place: 'access/tokens' },
+  { table: 'entities-or-groups', place: 'access/entities' },
+  { table: 'leases', place: 'leases' },
+  { table: 'irrevocable-leases', place: 'leases' },
+  { table: 'mounts', place: 'system/secrets' },
+  { table: 'namespaces', place: 'system/namespaces' },
+  { table: 'audit-devices', place: 'system/audit' },
+  { table: 'rate-limits', place: 'system/limits' },
+  { table: 'lease-prefixes', place: 'leases', policy: 'engine-leases' },
 ]
 
-/** Tables that only a certain token sees, or only after a button was pressed. */
-const policyFor: Readonly<Record<string, string>> = { 'lease-prefixes': 'engine-leases' }
-const buttonFor: Readonly<Record<string, string>> = { 'unowned-objects': 'Find unowned objects' }
+async function meetAnotherWrite(page: Page): Promise<void> {
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await server.root.write('team/data/shop/db', { data: { password: 'theirs' } })
+  await page.getByRole('button', { name: /^Save as version/ }).click()
+}
 
 /** A phone, a tablet, a window of 1280 px at 200 % zoom, a desk. */
 const screens = [
@@ -205,8 +221,7 @@ test('every table can be read on a phone, a tablet, at 200 % zoom and on a desk,
   const seen = new Set<string>()
   let shownTo: string | undefined
   let opened: Awaited<ReturnType<typeof openPage>> | undefined
-  for (const [table, place] of places()) {
-    const policy = policyFor[table] ?? 'root'
+  for (const { table, place, policy = 'root', prepare } of visits()) {
     if (opened === undefined || shownTo !== policy) {
       await opened?.[Symbol.asyncDispose]()
       const token = await server.root.write('auth/token/create', { policies: [policy] })
@@ -217,8 +232,7 @@ test('every table can be read on a phone, a tablet, at 200 % zoom and on a desk,
     const { page } = opened
     await page.evaluate(`location.hash = '#/home'`)
     await page.evaluate(`location.hash = ${JSON.stringify(`#/${place}`)}`)
-    const button = buttonFor[table]
-    if (button !== undefined) await page.getByRole('button', { name: button }).click()
+    await prepare?.(page)
     await page.locator(`[data-table="${table}"] [role=cell]`).first().waitFor()
     seen.add(table)
     found.push(...(await faultsOf(page, table)))

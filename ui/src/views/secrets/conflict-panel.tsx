@@ -44,6 +44,7 @@ export function ConflictPanel({ conflict, onSave, onEdit, onTakeTheirs }: Props)
         <p>{text.mayNotRead}</p>
       ) : (
         <Table
+          name="conflict"
           label={text.sides}
           columns={[...columns, ...(isMerging ? [pickColumn(sideOf, pick)] : [])]}
           rows={fields}
