@@ -39,7 +39,8 @@ type Present = {
   begin(): void
 }
 
-function bounded(known: Set<string>, label: string): string {
+/** A label, or `other` once there are too many. */
+export function bounded(known: Set<string>, label: string): string {
   if (known.has(label)) return label
   if (known.size >= maxLabels) return otherLabel
   known.add(label)

@@ -6,7 +6,7 @@ import { type Clock, MachineClock } from '../lib/system/clock.ts'
 import { timeMilliseconds } from '../lib/text/time.ts'
 import { droppedLines, type Log } from '../log/log.ts'
 import { droppedLinesMetric, gauge, gaugeBy, type ReadGauge } from '../metrics/instruments.ts'
-import type { Metrics } from '../metrics/metrics.ts'
+import { bounded, type Metrics } from '../metrics/metrics.ts'
 import type { NodeState } from '../plugins/sys/plugin.ts'
 import { lastBackup } from '../storage/copies/last-backup.ts'
 import type { ServerStorage } from './server-core.ts'
@@ -109,17 +109,26 @@ export function coreGauges(
       combine: (one, other) => one + other,
       read: async () =>
         [...(await count.byName())].map(([accessor, value]) => ({
-          label: labelOf(mountOf(accessor)),
+          mount: labelOf(mountOf(accessor)),
           value,
         })),
     })
-  const ofPlugins = plugins.flatMap(({ gauges = [] }) =>
-    gauges.map(({ read, ...shown }) =>
-      mountGauge({
-        ...shown,
-        read: async () => (await read()).map(({ mount, value }) => ({ label: labelOf(mount), value })),
-      }),
-    ),
+  const byName = Map.groupBy(
+    plugins.flatMap(({ gauges = [] }) => gauges),
+    ({ name }) => name,
+  )
+  const ofPlugins = [...byName.values()].flatMap((gauges) =>
+    gauges
+      .slice(0, 1)
+      .map((shown) =>
+        mountGauge({
+          ...shown,
+          read: async () =>
+            (await Promise.all(gauges.map((one) => one.read())))
+              .flat()
+              .map((reading) => ({ ...reading, mount: labelOf(reading.mount) })),
+        }),
+      ),
   )
   return [
     gauge('barrier_term', 'Term of the data key that seals new records', () => barrier.keyStatus().term),
@@ -198,18 +207,30 @@ const cacheGauge = (caches: Core['caches']): ReadGauge => ({
     ]),
 })
 
-type LabelledGauge = Pick<MountGauge, 'name' | 'help' | 'combine'> & {
-  /** `label` has a limited number of values. */
-  read(): Promise<readonly { readonly label: string; readonly value: number | undefined }[]>
-}
+type LabelledGauge = Pick<MountGauge, 'name' | 'help' | 'combine' | 'label'> & { read(): Promise<Readings> }
 
-/** A gauge with a value for each mount. Values with the same label are combined. */
-const mountGauge = ({ name, help, combine, read }: LabelledGauge): ReadGauge =>
-  gaugeBy('mount', name, help, async () => {
-    const byMount = new Map<string, number>()
-    for (const { label, value } of await read()) {
-      const known = byMount.get(label)
-      if (value !== undefined) byMount.set(label, known === undefined ? value : combine(known, value))
+/** `mount` has a limited number of values. */
+type Readings = readonly {
+  readonly mount: string
+  readonly value: number | undefined
+  readonly of?: string
+}[]
+
+/** A gauge with a value for each mount, or for parts of it. Values with the same labels are combined. */
+const mountGauge = ({ name, help, combine, read, label }: LabelledGauge): ReadGauge => ({
+  name,
+  help,
+  labels: label === undefined ? ['mount'] : ['mount', label],
+  read: async () => {
+    const parts = new Set<string>()
+    const known = new Map<string, { readonly labels: Record<string, string>; readonly value: number }>()
+    for (const { mount, value, of } of await read()) {
+      if (value === undefined) continue
+      const labels = { mount, ...(label !== undefined && { [label]: bounded(parts, of ?? '') }) }
+      const key = JSON.stringify(labels)
+      const before = known.get(key)
+      known.set(key, { labels, value: before === undefined ? value : combine(before.value, value) })
     }
-    return byMount
-  })
+    return [...known.values()]
+  },
+})

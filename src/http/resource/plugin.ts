@@ -4,15 +4,23 @@ import type { MountType, MountTypeNames } from '../../core/mounts/mount-type.ts'
 import type { Core } from '../../core/open/core.ts'
 import type { Resource, Spelling } from './resource.ts'
 
-/** A metric with a value for each mount. Mounts may share a label: then their values are combined. */
+/**
+ * A metric with a value for each mount. Mounts may share a label: then their values are combined. Gauges of several types
+ * that have one name are one gauge.
+ */
 export type MountGauge = {
   /** Without `gatehouse_`. docs/monitoring.md#metrics */
   readonly name: string
   readonly help: string
+  /** A second label, of parts of a mount. */
+  readonly label?: string
   combine(one: number, other: number): number
   /** Called when metrics are collected. A mount without a value is left out. */
-  read(): Promise<readonly { readonly mount: Mount; readonly value: number | undefined }[]>
+  read(): Promise<readonly MountReading[]>
 }
+
+/** `of`: the value of the second label. */
+type MountReading = { readonly mount: Mount; readonly value: number | undefined; readonly of?: string }
 
 /**
  * A mount type with what it serves at its mounts. Routes, the OpenAPI document, help and metrics are derived

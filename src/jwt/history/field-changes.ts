@@ -49,3 +49,12 @@ export const addedPatterns = (
   after
     .filter((value) => !before.includes(value) && !before.some((pattern) => implies(value, pattern)))
     .map((value) => ({ field, text: `${value.includes('*') ? 'values like' : 'value'} ${shortText(value)}` }))
+
+/** Keys that other pins let sign. */
+export function pinsLifted(before: readonly string[], after: readonly string[]): FieldChange[] {
+  const field = 'allowed_key_thumbprints'
+  if (before.length === 0) return []
+  if (after.length === 0) return [{ field, text: 'tokens that any key of the source has signed' }]
+  const added = after.filter((pin) => !before.includes(pin))
+  return added.map((pin) => ({ field, text: `tokens that key ${pin} has signed` }))
+}

@@ -25,6 +25,9 @@ export type KeysetParts = RemoteKeysParts & {
   readonly allowed?: AllowedKeys
 }
 
+/** What keys that are never fetched depend on. */
+type StaticKeysetParts = Omit<KeysetParts, keyof RemoteKeysParts>
+
 /** A token with a valid signature. Its claims are still unchecked. */
 export type VerifiedToken = {
   readonly claims: StrictObject
@@ -66,7 +69,7 @@ export type KeysetSource = {
   readonly keysFetchedAt?: number | undefined
   /** The newest discovery document; or of another issuer's, that issuer. */
   readonly document?:
-    | { readonly at: number; readonly value?: DiscoveryDocument; readonly issuer?: string }
+    | { readonly at: number; readonly value?: Partial<DiscoveryDocument>; readonly issuer?: string }
     | undefined
 }
 
@@ -84,10 +87,10 @@ export class StaticKeyset implements Keyset {
   readonly #skipped: readonly SkippedKey[]
   /** Fetches nothing; records only the clock offset of the tokens. */
   readonly #history: SourceHistory
-  readonly #parts: KeysetParts
+  readonly #parts: StaticKeysetParts
 
   /** A stored configuration may predate a rule that one of its keys breaks; that key is skipped. */
-  constructor(keys: readonly ParsedPublicKey[], parts: KeysetParts) {
+  constructor(keys: readonly ParsedPublicKey[], parts: StaticKeysetParts) {
     this.#keys = keys.flatMap((parsed) => ('key' in parsed ? [parsed.key] : []))
     this.#skipped = keys.flatMap((parsed) => ('error' in parsed ? [{ id: '', problem: parsed.error }] : []))
     this.#history = new SourceHistory(parts.clock)
@@ -97,13 +100,18 @@ export class StaticKeyset implements Keyset {
   async verify(token: string, client: string): Promise<VerifiedToken | Refusal> {
     const jws = parseJws(token, this.#parts.limits)
     if ('malformed' in jws) return prefixed(signing, malformedToken(jws.malformed, token))
-    if (!isSupportedAlgorithm(jws.algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
     const { algorithm } = jws
-    const signer = await verifyWithAny(jws, algorithm, this.#keys, { queue: this.#parts.queue, client })
-    if (signer === undefined) return refusal('signature_invalid', signing + noStaticKey)
-    const { allowed } = this.#parts
-    const read = { algorithm, otherwise: noStaticKey, history: this.#history, allowed }
-    return prefixed(signing, verified(jws, signer, read))
+    if (!isSupportedAlgorithm(algorithm)) return refusal('algorithm_unsupported', signing + noStaticKey)
+    return prefixed(signing, await this.verifySignature({ ...jws, algorithm }, client))
+  }
+
+  /** The claims of a token with a valid signature; the refusal's text lacks its prefix. */
+  async verifySignature(jws: ReadableJws, client: string): Promise<VerifiedToken | Refusal> {
+    const { queue, allowed } = this.#parts
+    const { algorithm } = jws
+    const signer = await verifyWithAny(jws, algorithm, this.#keys, { queue, client })
+    if (signer === undefined) return refusal('signature_invalid', noStaticKey)
+    return verified(jws, signer, { algorithm, otherwise: noStaticKey, history: this.#history, allowed })
   }
 
   has(_keyId: string, key: KeyObject): boolean {

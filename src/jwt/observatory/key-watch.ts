@@ -41,6 +41,9 @@ const readTimeline = recordReader<Timeline>(
   z.object({ observedAt: z.number(), keys: z.array(z.object({})), alerts: z.array(z.object({})) }),
 )
 
+/** What is observed of a keyset. */
+type Sources = Pick<Keyset, 'sources'>
+
 type Waiting = { readonly source: string; readonly key: SeenKey; readonly first: number; last: number }
 
 /**
@@ -55,14 +58,14 @@ export class KeyWatch {
   #known = new Map<string, Timeline>()
   /** By source, which fetches were recorded. */
   readonly #fetches = new Map<string, string>()
-  #recorded: Keyset | undefined
+  #recorded: Sources | undefined
 
   constructor(parts: KeyWatchParts) {
     this.#parts = parts
   }
 
   /** A login that this key has signed. */
-  noteLogin(signer: KeyObject, keyset: Keyset): void {
+  noteLogin(signer: KeyObject, keyset: Sources): void {
     const thumbprint = thumbprintOf(signer)
     const now = this.#parts.clock.now()
     const waiting = this.#waiting.get(thumbprint)
@@ -78,11 +81,11 @@ export class KeyWatch {
   }
 
   /** Writes what is new. `written`: when the configuration was, in milliseconds since the epoch. */
-  record(keyset: Keyset, written: number): Promise<void> {
+  record(keyset: Sources, written: number): Promise<void> {
     return this.#mutex.runExclusive('', () => this.#record(keyset, written))
   }
 
-  async #record(keyset: Keyset, written: number): Promise<void> {
+  async #record(keyset: Sources, written: number): Promise<void> {
     const sources = observedSources(keyset)
     const waiting = [...this.#waiting.values()]
     this.#waiting.clear()
@@ -141,7 +144,7 @@ export class KeyWatch {
 
   /** The sources with their stored records. */
   async timelines(
-    keyset: Keyset,
+    keyset: Sources,
   ): Promise<readonly { readonly source: KeysetSource; readonly timeline: Timeline }[]> {
     const { view } = this.#parts
     return Promise.all(
@@ -156,7 +159,7 @@ export class KeyWatch {
 const idOf = ({ kind, url }: KeysetSource): string => hash('sha256', `${kind} ${url}`, 'hex').slice(0, 32)
 
 /** The first sources of a keyset; of two with one URL, the first. */
-function observedSources(keyset: Keyset): Map<string, KeysetSource> {
+function observedSources(keyset: Sources): Map<string, KeysetSource> {
   const found = new Map<string, KeysetSource>()
   for (const source of keyset.sources()) {
     const id = idOf(source)

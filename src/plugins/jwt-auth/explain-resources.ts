@@ -10,7 +10,7 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
-import { keysAnswer } from '../../jwt/observatory/shown-keys.ts'
+import { keysResource } from '../../jwt/observatory/observatory.ts'
 import { boolField, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
 import { explainAnswers } from '../../logins/explain/explain-answers.ts'
 import {
@@ -151,18 +151,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         },
       },
     }),
-    resource('/keys', {
-      help: 'The keys of the sources since they are known, fetches, and alerts.',
-      read: {
-        summary: 'Read the timeline of the keys',
-        ...keysAnswer,
-        input: statusInput,
-        handle: async (exchange) => {
-          checkMayReach(exchange, { operation: 'read', path: 'config' })
-          return { data: await method.keys(exchange.mount, exchange.input.refresh) }
-        },
-      },
-    }),
+    keysResource((mount, refresh) => method.keys(mount, refresh)),
     resource('/lint', {
       help: 'Role settings that are valid but probably not intended.',
       read: {

@@ -21,12 +21,12 @@ import { type JwtFailures, sentToken } from '../../jwt/history/sent-token.ts'
 import type { WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
-import type { Keyset } from '../../jwt/keys/keyset.ts'
+import type { KeysetSource } from '../../jwt/keys/keyset.ts'
 import { KnownTokens } from '../../jwt/keys/known-tokens.ts'
 import { SharedSources } from '../../jwt/keys/shared-sources.ts'
 import { KeyWatch } from '../../jwt/observatory/key-watch.ts'
-import { shownKeys } from '../../jwt/observatory/shown-keys.ts'
-import { hourMs, type KeyAlert } from '../../jwt/observatory/timeline.ts'
+import { keyTimeline, type ObservedKeys, watchKeys } from '../../jwt/observatory/observed-keys.ts'
+import type { KeyAlert } from '../../jwt/observatory/timeline.ts'
 import { Buckets } from '../../lib/concurrency/buckets.ts'
 import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
@@ -466,28 +466,25 @@ export class JwtMethod {
     }
   }
 
-  /** For the mounts used since the start, whose keys are in memory. */
-  async keysets(): Promise<
-    readonly { mount: Mount; keys: number; ageSeconds: number | undefined; pending: number }[]
-  > {
-    const { clock } = this.#parts
-    const used = this.#places.all().filter(({ mount }) => !mount.tainted)
+  /** Of the mounts used since the start, whose keys are in memory. */
+  async keySources(): Promise<readonly { mount: Mount; sources: readonly KeysetSource[] }[]> {
     return Promise.all(
-      used.map(async ({ mount, kept: place }) => {
-        const sources = (await place.state.findConfig())?.keyset.sources() ?? []
-        const fetchedAt = sources.flatMap(({ histories }) =>
-          histories.flatMap((history) => history.fetchedAt ?? []),
-        )
-        const ageSeconds =
-          fetchedAt.length === 0 ? undefined : Math.max(0, (clock.now() - Math.min(...fetchedAt)) / 1000)
-        return {
-          mount,
-          keys: sources.reduce((sum, { keys }) => sum + keys.length, 0),
-          ageSeconds,
-          pending: await place.pending.total(),
-        }
-      }),
+      this.#used().map(async ({ mount, kept }) => ({
+        mount,
+        sources: (await kept.state.findConfig())?.keyset.sources() ?? [],
+      })),
     )
+  }
+
+  /** How many browser logins wait, at the mounts used since the start. */
+  async pendingLogins(): Promise<readonly { mount: Mount; value: number }[]> {
+    return Promise.all(
+      this.#used().map(async ({ mount, kept }) => ({ mount, value: await kept.pending.total() })),
+    )
+  }
+
+  #used() {
+    return this.#places.all().filter(({ mount }) => !mount.tainted)
   }
 
   /** Fetches keys first if `refresh` is set. docs/explain.md */
@@ -507,33 +504,17 @@ export class JwtMethod {
 
   /** The keys of the sources since they are known. docs/contract/key-sources.md */
   async keys(mount: Mount, refresh: boolean): Promise<object> {
-    const { state, keyWatch } = this.#places.of(mount)
-    const ready = await state.findConfig()
-    if (ready === undefined) return shownKeys([], [])
-    if (refresh) await ready.keyset.refresh()
-    await keyWatch.record(ready.keyset, ready.written)
-    return shownKeys(ready.config.allowed_key_thumbprints, await keyWatch.timelines(ready.keyset))
+    return keyTimeline(await observedKeys(this.#places.of(mount)), refresh)
   }
 
-  /** Records news about the keys of all mounts used since the start, and fetches keys that are an hour old. */
-  async watchKeys(stopping: AbortSignal): Promise<void> {
-    const looks: Promise<void>[] = []
-    const problems: unknown[] = []
-    for (const { mount, kept } of this.#places.all()) {
-      if (mount.tainted || stopping.aborted) continue
-      try {
-        const ready = await kept.state.findConfig()
-        if (ready === undefined) continue
-        if (isDue(ready.keyset, this.#parts.clock.now())) looks.push(ready.keyset.refresh())
-        await kept.keyWatch.record(ready.keyset, ready.written)
-      } catch (error) {
-        // other mounts must not wait for it
-        problems.push(error)
-      }
-    }
-    // a key server that is slow does not keep a server from stopping
-    await Promise.race([Promise.allSettled(looks), ended(stopping)])
-    if (problems.length > 0) throw problems[0]
+  /** Looks at the keys of all mounts used since the start. */
+  watchKeys(stopping: AbortSignal): Promise<void> {
+    const mounts = this.#used().map(
+      ({ kept }) =>
+        () =>
+          observedKeys(kept),
+    )
+    return watchKeys(mounts, { now: () => this.#parts.clock.now(), stopping })
   }
 
   /** docs/contract/jwt.md#login-in-this-order */
@@ -707,18 +688,10 @@ export class JwtMethod {
   }
 }
 
-/** Whether a source that logins needed was last asked an hour ago. */
-const isDue = (keyset: Keyset, now: number): boolean =>
-  keyset.sources().some(({ histories }) => {
-    const last = histories.at(-1)?.results.at(-1)
-    return last !== undefined && now - last.time >= hourMs
-  })
-
-const ended = (signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
+async function observedKeys({ state, keyWatch }: Place): Promise<ObservedKeys | undefined> {
+  const ready = await state.findConfig()
+  return ready && { ...ready, keyWatch, pins: ready.config.allowed_key_thumbprints }
+}
 
 /** Operators take turns with logins, but as those of no role. */
 const operatorOf = (mount: Mount, { address, whenSilent }: Asking): Client => ({

@@ -3,6 +3,7 @@ import { issueLogin, type LoginRequest, planLogin } from '../../core/tokens/acts
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
+import { keyAlertReports, keyLooks } from '../../jwt/observatory/observatory.ts'
 import type { AlertKind } from '../../jwt/observatory/timeline.ts'
 import { celResources } from './cel-resources.ts'
 import { configResources } from './config-resources.ts'
@@ -57,14 +58,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       failuresKept,
       keepsSignatures,
       onFetch: (mount, succeeded) => metrics.keysFetched(fullPathOf(mount), succeeded),
-      onKeyAlert: (mount, { kind, text }, url) => {
-        const path = fullPathOf(mount)
-        metrics.keyAlert(path, kind)
-        log.warn(
-          { event: 'key_alert', mount: path, kind, url, detail: text },
-          'keys of an issuer need a look',
-        )
-      },
+      onKeyAlert: keyAlertReports({ log, counter: metrics, fullPathOf }),
     })
     const sweeper = new Periodic({
       job: core.jobs.job('login-sweep'),
@@ -72,11 +66,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired logins'),
     })
-    const keyWatch = new Periodic({
-      run: (stopping) => method.watchKeys(stopping),
-      intervalMs: sweepIntervalMs,
-      onError: (err) => log.error({ event: 'work_failed', err }, 'could not record the keys of issuers'),
-    })
+    const keyWatch = keyLooks(log, (stopping) => method.watchKeys(stopping))
     const trimmer = new Periodic({
       run: () => method.tidyAddedLogins(),
       intervalMs: sweepIntervalMs,
@@ -106,7 +96,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
         ...explainResources({ method, plan, policyExists }),
         ...whatIfResources({ method, policyExists }),
       ],
-      gauges: jwtGauges(method),
+      gauges: jwtGauges(method, () => clock.now()),
       beginCounters: (mount) => {
         for (const each of [basic.jwt, basic.oidc])
           each.beginCounters(mount, ['internal', 'provider_unreachable'])

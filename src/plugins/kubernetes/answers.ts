@@ -12,17 +12,20 @@ const time = '2026-03-01T09:30:00Z'
 export const answers = {
   ...explainAnswers,
   config: {
-    output: configFields.omit({ token_reviewer_jwt: true }).extend({ token_reviewer_jwt_set: z.boolean() }),
+    output: configFields
+      .omit({ token_reviewer_jwt: true })
+      .extend({ token_reviewer_jwt_set: z.boolean(), allowed_key_thumbprints: z.array(text).optional() }),
     example: {
       kubernetes_host: 'https://10.0.0.1:6443',
       kubernetes_ca_cert: '',
       pem_keys: [],
-      issuer: '',
+      issuer: 'https://kubernetes.default.svc.cluster.local',
       disable_iss_validation: true,
       disable_local_ca_jwt: false,
       use_annotations_as_alias_metadata: false,
-      verification: 'review',
+      verification: 'keys',
       token_max_lifetime: 86_400,
+      allowed_key_thumbprints: ['NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs'],
       token_reviewer_jwt_set: true,
     },
   },

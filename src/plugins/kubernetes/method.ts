@@ -19,7 +19,11 @@ import { type JwtFailures, sentToken } from '../../jwt/history/sent-token.ts'
 import { onlyChanged, type WhatIf } from '../../jwt/history/what-if.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
-import type { JwksKeyset, KeysetSource } from '../../jwt/keys/keyset.ts'
+import type { Keyset, KeysetSource } from '../../jwt/keys/keyset.ts'
+import { pinFindings } from '../../jwt/keys/pins.ts'
+import { KeyWatch } from '../../jwt/observatory/key-watch.ts'
+import { keyTimeline, type ObservedKeys, watchKeys } from '../../jwt/observatory/observed-keys.ts'
+import type { KeyAlert } from '../../jwt/observatory/timeline.ts'
 import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
@@ -27,11 +31,18 @@ import { quoted } from '../../lib/text/go-text.ts'
 import { LoginFailures } from '../../logins/explain/login-failures.ts'
 import { checkNamed, type Refusal } from '../../logins/refusals/refusal.ts'
 import { ClusterClient, loginTimeMs } from './cluster/cluster-client.ts'
-import { clusterKeys } from './cluster/cluster-keys.ts'
+import { type ClusterKeys, clusterKeys } from './cluster/cluster-keys.ts'
 import { LocalFiles } from './cluster/local-files.ts'
 import { ClusterQuestions, type LastReview } from './cluster/questions.ts'
 import { Turns } from './cluster/turns.ts'
-import { type Config, checkConfig, type ReadyConfig, readConfig, storedConfig } from './config/config.ts'
+import {
+  byKeys,
+  type Config,
+  checkConfig,
+  type ReadyConfig,
+  readConfig,
+  storedConfig,
+} from './config/config.ts'
 import { changedRole, type Role, type RoleRecord, readRole, roleWarnings } from './config/role.ts'
 import { StoredConfig } from './config/stored-config.ts'
 import { type Finding, type LintAsked, lintMount, lintRole } from './explain/lint.ts'
@@ -60,6 +71,9 @@ export type KubernetesParts = {
   readonly failuresKept: number
   /** The folder of the own service account's token and authority. */
   readonly serviceAccountDir: string
+  /** Called for each fetch of keys. */
+  onFetch(mount: Mount, succeeded: boolean): void
+  onKeyAlert(mount: Mount, alert: KeyAlert, url: string): void
 }
 
 /** A role as a write sends it. */
@@ -72,8 +86,10 @@ type Place = Disposable & {
   readonly failures: JwtFailures
   readonly history: LoginHistory
   readonly whatIfs: Limiter
-  /** The published keys of the cluster, for the configuration that they were fetched with. */
-  keys: { readonly of: ReadyConfig; readonly keyset: JwksKeyset } | undefined
+  readonly keyWatch: KeyWatch
+  /** The keys that verify tokens, for the configuration that they were fetched with. */
+  keys: { readonly of: ReadyConfig; readonly keyset: ClusterKeys | undefined } | undefined
+  onFetch(succeeded: boolean): void
   lastReview: LastReview | undefined
   /** Until then, renewals fail at once; as `performance.now()` counts. */
   unreachableUntil: number
@@ -81,6 +97,9 @@ type Place = Disposable & {
 
 /** Renewals do not wait for a cluster that was out of reach so recently. */
 const unreachableMs = 5_000
+
+/** The cluster alone judges tokens. */
+const noKeys: Pick<Keyset, 'sources' | 'refresh'> = { sources: () => [], refresh: async () => {} }
 
 /** The Kubernetes method for all of its mounts. docs/contract/kubernetes.md */
 export class KubernetesMethod {
@@ -98,7 +117,9 @@ export class KubernetesMethod {
 
   #open(mount: Mount): Place {
     const { mounts, caches, outbound, clock, random, failuresKept: kept } = this.#parts
-    const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
+    const all = mounts.viewOf(mount)
+    const view = all.view('', { numbers: 'plain' })
+    const current = () => mounts.table.byUuid(mount.uuid) ?? mount
     const config = new StoredConfig(view)
     const roles = new StoredRoles({ view, prefix: 'role/', read: readRole, caches })
     return {
@@ -107,6 +128,12 @@ export class KubernetesMethod {
       client: new ClusterClient({ outbound, local: this.#local }),
       failures: new LoginFailures({ view, clock, random, kept }),
       history: new LoginHistory({ view, clock, random }),
+      keyWatch: new KeyWatch({
+        view: all.view('', { numbers: 'plain', isUncopied: true }),
+        clock,
+        onAlert: (alert, url) => this.#parts.onKeyAlert(current(), alert, url),
+      }),
+      onFetch: (succeeded) => this.#parts.onFetch(current(), succeeded),
       whatIfs: whatIfTurns(),
       keys: undefined,
       lastReview: undefined,
@@ -135,7 +162,7 @@ export class KubernetesMethod {
     const path = this.#local.pathOf('ca.crt')
     checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
     const place = this.#places.of(mount)
-    await place.config.write(storedConfig(sent))
+    await place.config.write(storedConfig(sent), this.#parts.clock.now())
     // what was said of another cluster does not count
     place.keys = undefined
     place.lastReview = undefined
@@ -237,8 +264,7 @@ export class KubernetesMethod {
 
   /** Keeps the memory of logins within its bound. */
   async tidyAddedLogins(): Promise<void> {
-    for (const { mount, kept } of this.#places.all())
-      if (!mount.tainted) await kept.history.tidyAdded(historyDays(mount))
+    for (const { mount, kept } of this.#used()) await kept.history.tidyAdded(historyDays(mount))
   }
 
   /** Removes remembered logins that are too old. */
@@ -258,10 +284,15 @@ export class KubernetesMethod {
   }
 
   /** All findings, or those about one role; undefined if that does not exist. docs/contract/kubernetes.md#lint */
-  lint(mount: Mount, asked: Omit<LintAsked, 'tokenType'>): Promise<Finding[] | undefined> {
-    const { roles, config } = this.#places.of(mount)
+  async lint(mount: Mount, asked: Omit<LintAsked, 'tokenType'>): Promise<Finding[] | undefined> {
+    const place = this.#places.of(mount)
+    const { roles, config } = place
     const linted = { roles, findConfig: () => config.find(), hasLocalCa: () => this.hasLocalCa() }
-    return lintMount(linted, { ...asked, tokenType: mount.config.token_type })
+    const findings = await lintMount(linted, { ...asked, tokenType: mount.config.token_type })
+    const observed = asked.role === '' ? await this.#observed(place) : undefined
+    return observed === undefined || findings === undefined
+      ? findings
+      : [...(await pinFindings(observed.pins, observed.keyset)), ...findings]
   }
 
   /** The refused logins of a mount. docs/explain.md */
@@ -281,7 +312,7 @@ export class KubernetesMethod {
 
   /** Where the published keys come from, if they were needed already. */
   keySourcesOf(mount: Mount): readonly KeysetSource[] {
-    return this.#places.of(mount).keys?.keyset.sources() ?? []
+    return this.#places.of(mount).keys?.keyset?.sources() ?? []
   }
 
   /**
@@ -293,7 +324,7 @@ export class KubernetesMethod {
     const { bearer } = await place.client.reviewer({ ready, jwt: '' })
     const questions = this.contextOf(mount).questions(ready, bearer)
     const missing: string[] = []
-    if (ready.config.verification === 'keys') await this.#keysOf(place, ready).refresh()
+    if (byKeys(ready)) await this.#keysOf(place, ready)?.refresh()
     else if (bearer !== '') {
       const refused = await questions.review({ account: undefined, audiences: [] })
       if (refused?.reason === 'review_forbidden') missing.push('reviewer may not create tokenreviews')
@@ -311,7 +342,6 @@ export class KubernetesMethod {
     const endsAt = performance.now() + loginTimeMs
     return {
       maxTokenSize,
-      queue: this.#queue,
       remoteAddress: remoteAddress ?? mount.uuid,
       findRole: (name) => place.roles.find(name),
       findConfig: () => place.config.find(),
@@ -328,13 +358,51 @@ export class KubernetesMethod {
     }
   }
 
-  #keysOf(place: Place, ready: ReadyConfig): JwksKeyset {
+  #keysOf(place: Place, ready: ReadyConfig): ClusterKeys | undefined {
     if (place.keys?.of !== ready) {
       const { clock, maxJwtSize: maxTokenSize } = this.#parts
-      const parts = { client: place.client, clock, queue: this.#queue, maxTokenSize }
+      const { client, onFetch } = place
+      const parts = { client, clock, queue: this.#queue, maxTokenSize, onFetch }
       place.keys = { of: ready, keyset: clusterKeys(ready, parts) }
     }
     return place.keys.keyset
+  }
+
+  /** The keys of the sources since they are known. docs/contract/key-sources.md */
+  async keys(mount: Mount, refresh: boolean): Promise<object> {
+    return keyTimeline(await this.#observed(this.#places.of(mount)), refresh)
+  }
+
+  /** Looks at the keys of all mounts used since the start. */
+  watchKeys(stopping: AbortSignal): Promise<void> {
+    const mounts = this.#used().map(
+      ({ kept }) =>
+        () =>
+          this.#observed(kept),
+    )
+    return watchKeys(mounts, { now: () => this.#parts.clock.now(), stopping })
+  }
+
+  async #observed(place: Place): Promise<ObservedKeys | undefined> {
+    const ready = await place.config.find()
+    if (ready === undefined) return undefined
+    const { written, config } = ready
+    const keyset = this.#keysOf(place, ready) ?? noKeys
+    return { keyWatch: place.keyWatch, keyset, written, pins: config.allowed_key_thumbprints }
+  }
+
+  /** Of the mounts used since the start. */
+  async keySources(): Promise<readonly { mount: Mount; sources: readonly KeysetSource[] }[]> {
+    return Promise.all(
+      this.#used().map(async ({ mount, kept }) => ({
+        mount,
+        sources: (await this.#observed(kept))?.keyset.sources() ?? [],
+      })),
+    )
+  }
+
+  #used() {
+    return this.#places.all().filter(({ mount }) => !mount.tainted)
   }
 
   #noteReview(place: Place, refused: Refusal | undefined): void {
@@ -353,7 +421,9 @@ export class KubernetesMethod {
     const admitted = await examineLogin(input, this.contextOf(mount, remoteAddress), checks)
     if (admitted === undefined) throw new Error('a login was refused without being ended')
     const auth = this.grant(mount, admitted)
-    const { history } = this.#places.of(mount)
+    const { history, keyWatch } = this.#places.of(mount)
+    const { by } = admitted.signed
+    if (by !== undefined) keyWatch.noteLogin(by.signer, by.keys)
     return { ...auth, memory: history.note(notedLogin(auth, admitted, remoteAddress), historyDays(mount)) }
   }
 

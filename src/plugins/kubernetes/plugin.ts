@@ -3,6 +3,9 @@ import { issueLogin, type LoginRequest, planLogin } from '../../core/tokens/acts
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
+import { keyGauges } from '../../jwt/observatory/key-gauges.ts'
+import { keyAlertReports, keyLooks } from '../../jwt/observatory/observatory.ts'
+import type { AlertKind } from '../../jwt/observatory/timeline.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
 import { explainResources } from './explain/explain-resources.ts'
 import { KubernetesReports } from './login/login-reports.ts'
@@ -14,7 +17,12 @@ import { whatIfResources } from './what-if/what-if-resources.ts'
 const tidyIntervalMs = 60_000
 
 export type KubernetesOptions = Pick<KubernetesParts, 'maxJwtSize' | 'failuresKept' | 'serviceAccountDir'> & {
-  readonly metrics: LoginReportParts['counter'] & LookalikeReportParts['counter']
+  readonly metrics: LoginReportParts['counter'] &
+    LookalikeReportParts['counter'] & {
+      keysFetched(mount: string, succeeded: boolean): void
+      keyAlert(mount: string, kind: AlertKind): void
+      beginKeyLogins(mount: string): void
+    }
 }
 
 /** The type `kubernetes`. docs/contract/kubernetes.md */
@@ -25,7 +33,12 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
   open: (core) => {
     const { mounts, outbound, clock, random, log, systemTtl, caches, spent } = core
     const { tokens, identities: identity, view, policyExists, fullPathOf } = core
-    const method = new KubernetesMethod({ mounts, outbound, clock, random, systemTtl, caches, ...options })
+    const method = new KubernetesMethod({
+      ...{ mounts, outbound, clock, random, systemTtl, caches },
+      ...options,
+      onFetch: (mount, succeeded) => metrics.keysFetched(fullPathOf(mount), succeeded),
+      onKeyAlert: keyAlertReports({ log, counter: metrics, fullPathOf }),
+    })
     const basic = new LoginReports({ method: 'kubernetes', log, counter: metrics, fullPathOf })
     const reports = new KubernetesReports({
       basic,
@@ -47,6 +60,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
         log.error({ event: 'work_failed', err }, 'could not remove remembered logins'),
     }
     const trimmer = new Periodic({ ...ofMemory, run: () => method.tidyAddedLogins() })
+    const keyWatch = keyLooks(log, (stopping) => method.watchKeys(stopping))
     const sweeper = new Periodic({
       ...ofMemory,
       job: core.jobs.job('kubernetes-sweep'),
@@ -59,7 +73,14 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
         ...explainResources({ method, plan, policyExists }),
         ...whatIfResources({ method, policyExists }),
       ],
-      beginCounters: (mount) => basic.beginCounters(mount, ['internal', 'review_unreachable']),
+      gauges: keyGauges(
+        () => method.keySources(),
+        () => clock.now(),
+      ),
+      beginCounters: (mount) => {
+        basic.beginCounters(mount, ['internal', 'review_unreachable'])
+        metrics.beginKeyLogins(fullPathOf(mount))
+      },
       loginRole: async (_mount, { role = '' }) => {
         const named = toLowerText(role)
         return 'error' in named ? '' : named.value
@@ -69,10 +90,12 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       start: () => {
         sweeper.start()
         trimmer.start()
+        keyWatch.start()
       },
       [Symbol.asyncDispose]: async () => {
         await sweeper[Symbol.asyncDispose]()
         await trimmer[Symbol.asyncDispose]()
+        await keyWatch[Symbol.asyncDispose]()
       },
     }
   },

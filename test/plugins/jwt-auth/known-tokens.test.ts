@@ -1,10 +1,8 @@
 import { expect, test } from 'vitest'
-import { OutboundClient } from '../../../src/core/outbound/outbound.ts'
 import { CheckQueue } from '../../../src/jwt/jws/check-queue.ts'
 import { type Keyset, StaticKeyset } from '../../../src/jwt/keys/keyset.ts'
 import { KnownTokens } from '../../../src/jwt/keys/known-tokens.ts'
 import { parsePublicKeyPem } from '../../../src/jwt/keys/public-key-pem.ts'
-import { SharedSources } from '../../../src/jwt/keys/shared-sources.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { aSigner } from './signer.ts'
 
@@ -35,10 +33,7 @@ class CountingKeyset extends StaticKeyset {
 
 const keysOf = (clock: FakeClock) =>
   new CountingKeyset([parsePublicKeyPem(signer.pem)], {
-    sources: new SharedSources({ outbound: new OutboundClient({ deny: [] }), clock }),
-    fetchedAfter: 0,
     clock,
-    onFetch: () => {},
     queue: new CheckQueue(64),
     limits: { maxTokenSize: 512 * 1024 },
   })

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 9ea874633bcb54a094d06d3ed089663f
+// made by `npm run ui:types` from the server's OpenAPI document 2ce68ea9c02f50e36d5a1ffe61173bcb
 
 export interface paths {
     "/health/live": {
@@ -5341,6 +5341,17 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["kubernetes-status-get-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/keys": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-keys-get-answer"];
                     };
                 };
             };
@@ -14017,6 +14028,7 @@ export interface components {
             use_annotations_as_alias_metadata: boolean;
             verification: string;
             token_max_lifetime: number;
+            allowed_key_thumbprints?: string[];
             token_reviewer_jwt_set: boolean;
         } & {
             [key: string]: unknown;
@@ -14043,6 +14055,7 @@ export interface components {
             use_annotations_as_alias_metadata?: boolean;
             verification?: string;
             token_max_lifetime?: string;
+            allowed_key_thumbprints?: string[];
         };
         "kubernetes-config-post-answer": {
             request_id: string;
@@ -14458,6 +14471,69 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "kubernetes-keys-get-data": {
+            allowed_key_thumbprints: string[];
+            sources: ({
+                /** @enum {string} */
+                kind: "static" | "jwks" | "discovery";
+                url: string;
+                observed_at: string | null;
+                clock_offset_seconds: number | null;
+                clock_offset_estimated: boolean;
+                keys: ({
+                    thumbprint: string;
+                    kid: string;
+                    type: string;
+                    algorithms: string[];
+                    size: number;
+                    current: boolean;
+                    allowed: boolean;
+                    first_seen: string;
+                    last_seen: string;
+                    gone_since: string | null;
+                    first_login: string | null;
+                    last_login: string | null;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                document?: {
+                    [key: string]: string;
+                } | null;
+                fetches: ({
+                    time: string;
+                    /** @enum {string} */
+                    of: "keys" | "document";
+                    ok: boolean;
+                    milliseconds: number;
+                    error: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                alerts: ({
+                    time: string;
+                    /** @enum {string} */
+                    kind: "used_after_removal" | "unusual_key" | "single_key" | "document_changed";
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-keys-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-keys-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "kubernetes-lint-get-data": {
             findings: ({
                 role: string;
@@ -14688,6 +14764,7 @@ export interface components {
             use_annotations_as_alias_metadata?: boolean;
             verification?: string;
             token_max_lifetime?: string;
+            allowed_key_thumbprints?: string[];
         };
         "kubernetes-config-what-if-post-answer": {
             request_id: string;

@@ -1,11 +1,11 @@
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { pinRefusal } from '../../../jwt/keys/keyset.ts'
 import type { KnownTokens } from '../../../jwt/keys/known-tokens.ts'
+import { allowedKeys } from '../../../jwt/keys/pins.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 import type { TokenRequest } from '../checks/as-token.ts'
 import { strictTrace, type Trace } from '../checks/trace.ts'
-import { allowedKeys } from '../config/jwt-config.ts'
 import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
 import {
@@ -70,7 +70,10 @@ export async function examineCel(
     // a login may have waited for long; a trace that goes on gives no token, and has noted these checks
     if (trace === strictTrace) {
       begun = await strictly(roleOf)
-      trace.check('signature', pinRefusal(token.signer, allowedKeys(begun.ready.config)))
+      trace.check(
+        'signature',
+        pinRefusal(token.signer, allowedKeys(begun.ready.config.allowed_key_thumbprints)),
+      )
       checkVerified(token, { role: askedOf(begun.role), config: begun.ready.config, nowMs }, trace)
     }
     const given = { claims: token.claims, now: Math.floor(nowMs), operation: input.operation }

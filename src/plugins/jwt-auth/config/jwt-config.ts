@@ -5,8 +5,8 @@ import { isSupportedAlgorithm } from '../../../jwt/jws/algorithms.ts'
 import { DiscoveryError, discover } from '../../../jwt/keys/discovery.ts'
 import { fetchJwkSet, KeyFetchError, type KeySource } from '../../../jwt/keys/fetch-jwk-set.ts'
 import { emptySet, type JwkSet } from '../../../jwt/keys/jwk-set.ts'
+import { checkPins, pinsField, shownPins } from '../../../jwt/keys/pins.ts'
 import { parsePublicKeyPem } from '../../../jwt/keys/public-key-pem.ts'
-import { type AllowedKeys, isThumbprint } from '../../../jwt/keys/thumbprint.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import {
   boolField,
@@ -69,9 +69,7 @@ export const configFields = z.object({
   require_authorization_details: boolField.describe(
     'Refuse a JWT as token that has no `authorization_details`',
   ),
-  allowed_key_thumbprints: commaListField.describe(
-    'RFC 7638 thumbprints (SHA-256) of the only keys whose signatures count; all keys of the source if empty. A read shows it only if it is set',
-  ),
+  allowed_key_thumbprints: pinsField,
 })
 
 /** A write also says how it is checked. */
@@ -111,10 +109,8 @@ export const replaced = (
 export function shownConfig({ oidc_client_secret: _hidden, ...shown }: Config): object {
   const problem = providerConfigProblem(shown.provider_config, shown.oidc_discovery_url)
   if (problem !== undefined) throw fail('internal', problem)
-  const { allowed_key_thumbprints, ...rest } = shown
-  // absent unless set: clients that do not know the field notice nothing
-  const pins = allowed_key_thumbprints.length === 0 ? {} : { allowed_key_thumbprints }
-  return { ...rest, ...pins, provider_config: withoutProviderSecrets(shown.provider_config) }
+  const { allowed_key_thumbprints: pins, ...rest } = shown
+  return { ...rest, ...shownPins(pins), provider_config: withoutProviderSecrets(shown.provider_config) }
 }
 
 /**
@@ -125,11 +121,6 @@ export const hasOidcClient = (config: Config): boolean =>
   config.oidc_discovery_url !== '' &&
   config.oidc_client_id !== '' &&
   (config.oidc_client_secret !== '' || config.oidc_public_client)
-
-/** The keys whose signatures count. docs/contract/key-sources.md#pinned-keys */
-export const allowedKeys = ({
-  allowed_key_thumbprints: pins,
-}: Pick<Config, 'allowed_key_thumbprints'>): AllowedKeys => (pins.length === 0 ? undefined : new Set(pins))
 
 /** How the provider's own addresses are reached. */
 export const providerTrust = (config: ConfigFields): Omit<KeySource, 'url'> => ({
@@ -340,22 +331,9 @@ function pairMember(pair: Readonly<Record<string, JsonValue>>, name: string): st
   return value
 }
 
-const mostPins = 100
-
-function checkPins({ allowed_key_thumbprints: pins }: ConfigInput): void {
-  const wrong = pins.find((pin) => !isThumbprint(pin))
-  if (wrong !== undefined)
-    throw refuse(
-      'invalid',
-      `invalid allowed_key_thumbprints: ${quoted(wrong)} is not a SHA-256 thumbprint (RFC 7638): 43 characters of base64url`,
-    )
-  if (pins.length > mostPins)
-    throw refuse('invalid', `invalid allowed_key_thumbprints: more than ${mostPins} thumbprints`)
-}
-
 function checkOptions(config: ConfigInput): void {
   const { oidc_response_types, oidc_response_mode, provider_config } = config
-  checkPins(config)
+  checkPins(config.allowed_key_thumbprints)
   const ofAlgorithm = algorithmProblem(config)
   if (ofAlgorithm !== undefined) throw refuse('invalid', `invalid jwt_supported_algs: ${ofAlgorithm}`)
   if (!oidc_response_types.every((type) => type === 'code' || type === 'id_token')) {

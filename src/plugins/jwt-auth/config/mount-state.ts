@@ -9,10 +9,11 @@ import {
   MultiJwksKeyset,
   StaticKeyset,
 } from '../../../jwt/keys/keyset.ts'
+import { allowedKeys } from '../../../jwt/keys/pins.ts'
 import { parsePublicKeyPem } from '../../../jwt/keys/public-key-pem.ts'
 import { isJsonNumber, numberText } from '../../../lib/text/json.ts'
 import { type CelRole, readCelRole } from '../cel/cel-role.ts'
-import { allowedKeys, type Config, discoverySource, jwksPairs, jwksSource, readConfig } from './jwt-config.ts'
+import { type Config, discoverySource, jwksPairs, jwksSource, readConfig } from './jwt-config.ts'
 import { type Role, readRole } from './role.ts'
 
 /** A mount's configuration with its keys and, if found by discovery, the provider for browser logins. */
@@ -177,7 +178,7 @@ function readWrite(stored: unknown): Pick<ReadyConfig, 'written' | 'unchecked'> 
 
 /** Selects the source that verifies a JWT. docs/contract/jwt.md#configuration */
 function readyConfig(config: Config, given: KeysetParts): Omit<ReadyConfig, 'written' | 'unchecked'> {
-  const parts = { ...given, allowed: allowedKeys(config) }
+  const parts = { ...given, allowed: allowedKeys(config.allowed_key_thumbprints) }
   if (config.oidc_discovery_url !== '') {
     const provider = new DiscoveredProvider(discoverySource(config), parts)
     return { config, keyset: provider, provider }

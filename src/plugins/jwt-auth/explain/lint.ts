@@ -1,5 +1,5 @@
 import { usesFindings } from '../../../core/tokens/store/token-type.ts'
-import { thumbprintOf } from '../../../jwt/keys/thumbprint.ts'
+import { pinFindings } from '../../../jwt/keys/pins.ts'
 import { isNear } from '../../../lib/text/edit-distance.ts'
 import { excerpt, quoted } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../../lib/text/json.ts'
@@ -82,19 +82,8 @@ export async function lintRole(
 }
 
 /** The findings about the configuration itself, which are those of no role. Fetches keys that are not known yet. */
-export async function lintConfig({ config, keyset }: ReadyConfig): Promise<Finding[]> {
-  const pins = config.allowed_key_thumbprints
-  if (pins.length === 0) return []
-  const thumbprints = () =>
-    new Set(keyset.sources().flatMap(({ keys }) => keys.map(({ key }) => thumbprintOf(key))))
-  if (thumbprints().size === 0) await keyset.refresh()
-  const current = thumbprints()
-  const dead = pins.filter((pin) => !current.has(pin))
-  const text = `[${dead.join(' ')}] are thumbprints of no current key`
-  return dead.length === 0
-    ? []
-    : [{ role: '', code: 'pin_without_key', field: 'allowed_key_thumbprints', text }]
-}
+export const lintConfig = ({ config, keyset }: ReadyConfig): Promise<Finding[]> =>
+  pinFindings(config.allowed_key_thumbprints, keyset)
 
 /** The findings that depend on the write itself: which values it kept, and which names it did not know. */
 export function lintWrite(

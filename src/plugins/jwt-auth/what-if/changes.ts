@@ -1,4 +1,10 @@
-import { addedItems, addedPatterns, shortText as text, when } from '../../../jwt/history/field-changes.ts'
+import {
+  addedItems,
+  addedPatterns,
+  pinsLifted,
+  shortText as text,
+  when,
+} from '../../../jwt/history/field-changes.ts'
 import { isSame } from '../../../jwt/history/judged.ts'
 import type { FieldChange } from '../../../jwt/history/what-if.ts'
 import type { BoundClaim } from '../checks/bound-claims.ts'
@@ -82,14 +88,6 @@ const isPlain = (value: string): boolean => !value.includes('*')
 
 const valuesOf = ({ expected }: BoundClaim): string[] =>
   'unusable' in expected ? [] : expected.map((one) => one.text)
-
-function pinsLifted(before: readonly string[], after: readonly string[]): FieldChange[] {
-  const field = 'allowed_key_thumbprints'
-  if (before.length === 0) return []
-  if (after.length === 0) return [{ field, text: 'tokens that any key of the source has signed' }]
-  const added = after.filter((pin) => !before.includes(pin))
-  return added.map((pin) => ({ field, text: `tokens that key ${pin} has signed` }))
-}
 
 /** Whom a configuration would let in that the one before did not. */
 export function configAdmitsMore(before: Config | undefined, config: Config): FieldChange[] {

@@ -14,12 +14,13 @@ import type { RememberedLogin } from '../../../jwt/history/login-history.ts'
 import { anyMatches } from '../../../jwt/history/patterns.ts'
 import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
+import { allowedKeys } from '../../../jwt/keys/pins.ts'
 import { isAllowed } from '../../../jwt/keys/thumbprint.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import { type ReasonCode, type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 import { type BoundClaim, checkBoundClaim } from '../checks/bound-claims.ts'
-import { allowedKeys, type Config } from '../config/jwt-config.ts'
+import type { Config } from '../config/jwt-config.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
 import { pointerTo } from './noted-login.ts'
@@ -159,7 +160,7 @@ function* ofPins(keyId: string, config: Config, { ready: before }: Tried): Gener
   if (pins.length === 0 || isSame(pins, before?.config.allowed_key_thumbprints)) return
   const keys = (before?.keyset.sources() ?? []).flatMap((source) => source.keys)
   const named = keys.filter(({ id }) => keyId === '' || id === '' || id === keyId)
-  const allowed = named.filter(({ key }) => isAllowed(key, allowedKeys(config)))
+  const allowed = named.filter(({ key }) => isAllowed(key, allowedKeys(config.allowed_key_thumbprints)))
   if (named.length === 0 || (allowed.length > 0 && allowed.length < named.length)) yield unknown('signature')
   else if (allowed.length === 0)
     yield verdict('signature', refusal('key_not_allowed', 'the key is not allowed'))

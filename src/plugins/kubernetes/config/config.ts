@@ -2,6 +2,7 @@ import type { KeyObject } from 'node:crypto'
 import { z } from 'zod'
 import { caCertificates } from '../../../core/outbound/outbound.ts'
 import { refuse } from '../../../errors.ts'
+import { checkPins, pinsField, shownPins } from '../../../jwt/keys/pins.ts'
 import { parsePublicKeyPem } from '../../../jwt/keys/public-key-pem.ts'
 import {
   boolField,
@@ -39,6 +40,7 @@ export const configFields = z.object({
   token_max_lifetime: durationField
     .default(day)
     .describe('With `keys`: the longest lifetime of a token that is accepted; 0 is any'),
+  allowed_key_thumbprints: pinsField,
 })
 
 /** A configuration as written and as stored. */
@@ -50,7 +52,12 @@ export type ReadyConfig = {
   /** The address of the API server, without a slash at the end. */
   readonly url: string
   readonly keys: readonly KeyObject[]
+  /** When it was written, in milliseconds since the epoch; 0 if that was not stored. */
+  readonly written: number
 }
+
+/** The keys of the cluster judge a token, and not the cluster. docs/contract/kubernetes.md#keys */
+export const byKeys = ({ config }: Pick<ReadyConfig, 'config'>): boolean => config.verification === 'keys'
 
 const scheme = /^([a-z][a-z0-9+.-]*):\/\//i
 
@@ -89,6 +96,13 @@ export function checkConfig(config: Config, { localCa }: ConfigPlace): void {
     throw refuse('invalid', 'invalid verification, must be one of: review, keys')
   if (verification === 'keys' && issuer === '')
     throw refuse('invalid', `'issuer' must be set when verification is "keys"`)
+  const { allowed_key_thumbprints: pins } = config
+  checkPins(pins)
+  if (pins.length > 0 && verification !== 'keys')
+    throw refuse(
+      'invalid',
+      `'allowed_key_thumbprints' needs verification "keys": the cluster does not say which key signed`,
+    )
 }
 
 /** A key that can verify a token of a cluster. */
@@ -105,16 +119,21 @@ export const storedConfig = (sent: Config): Config => ({
 
 /** Parses a stored record. */
 export function readConfig(stored: unknown): ReadyConfig {
-  const config = convertFields(configFields, { ...Object(stored) }).values
+  const record: { written?: unknown } = Object(stored)
+  const config = convertFields(configFields, { ...record }).values
   return {
     config,
     url: urlOf(config.kubernetes_host),
     keys: config.pem_keys.flatMap((pem) => keyOf(pem) ?? []),
+    written: Number(record.written ?? 0),
   }
 }
 
 /** As a read shows it. */
-export const shownConfig = ({ config: { token_reviewer_jwt, ...shown } }: ReadyConfig): object => ({
+export const shownConfig = ({
+  config: { token_reviewer_jwt, allowed_key_thumbprints: pins, ...shown },
+}: ReadyConfig): object => ({
   ...shown,
+  ...shownPins(pins),
   token_reviewer_jwt_set: token_reviewer_jwt !== '',
 })

@@ -43,9 +43,10 @@ export class StoredConfig implements Disposable {
     }
   }
 
-  async write(config: Config): Promise<void> {
+  /** `written`: now, in milliseconds since the epoch. */
+  async write(config: Config, written: number): Promise<void> {
     try {
-      await this.#view.write([{ key, value: config }])
+      await this.#view.write([{ key, value: { ...config, written } }])
     } finally {
       this.#ready = undefined
     }

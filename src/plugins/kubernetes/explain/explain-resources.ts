@@ -10,6 +10,7 @@ import {
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
+import { keysResource } from '../../../jwt/observatory/observatory.ts'
 import { boolField, lowerStringField, mapField, stringField } from '../../../lib/text/fields.ts'
 import {
   answerOf,
@@ -54,12 +55,13 @@ type Asking = Exchange<unknown, unknown>
 const maySeeRole = (exchange: Asking, role: string): boolean =>
   role === '' || mayReach(exchange, { operation: 'read', path: `role/${role}`, canonical: toLower })
 
+const maySeeConfig = (exchange: Asking): boolean => mayReach(exchange, { operation: 'read', path: 'config' })
+
 const toLower = (below: string): string => below.toLowerCase()
 
 /** What is explained quotes the role and the configuration. */
 function checkMaySee(exchange: Asking, role: string): void {
-  if (!maySeeRole(exchange, role) || !mayReach(exchange, { operation: 'read', path: 'config' }))
-    throw fail('denied', 'permission denied')
+  if (!maySeeRole(exchange, role) || !maySeeConfig(exchange)) throw fail('denied', 'permission denied')
 }
 
 /** How the logins of a mount explain themselves. docs/contract/kubernetes.md#explain */
@@ -123,6 +125,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
         },
       },
     }),
+    keysResource((mount, refresh) => method.keys(mount, refresh)),
     resource('/lint', {
       help: 'Settings that are valid but probably not intended.',
       read: {
@@ -134,7 +137,9 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
           if (input.role !== '') checkMaySee(exchange, input.role)
           const exists = (name: string) => policyExists(name, mount.namespace)
           const findings = await method.lint(mount, { role: input.role, exists })
-          return findings && { data: { findings: findings.filter(({ role }) => maySeeRole(exchange, role)) } }
+          const isSeen = ({ role }: { role: string }) =>
+            role === '' ? maySeeConfig(exchange) : maySeeRole(exchange, role)
+          return findings && { data: { findings: findings.filter(isSeen) } }
         },
       },
     }),

@@ -17,6 +17,7 @@ export const lintCodes = [
   'policy_missing',
   'no_effect',
   'uses_without_effect',
+  'pin_without_key',
   'verification_keys',
   'issuer_unchecked',
   'insecure_host',

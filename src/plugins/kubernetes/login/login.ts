@@ -1,31 +1,30 @@
+import type { KeyObject } from 'node:crypto'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { loginTerms } from '../../../core/tokens/store/token-fields.ts'
 import { checkToken } from '../../../jwt/checks/claims.ts'
-import type { CheckQueue } from '../../../jwt/jws/check-queue.ts'
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
-import type { JwksKeyset, VerifiedToken } from '../../../jwt/keys/keyset.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import type { Hint } from '../../../logins/refusals/hints.ts'
 import { checkOfReason, type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
+import type { ClusterKeys } from '../cluster/cluster-keys.ts'
 import type { ClusterQuestions } from '../cluster/questions.ts'
-import type { Config, ReadyConfig } from '../config/config.ts'
+import { byKeys, type Config, type ReadyConfig } from '../config/config.ts'
 import { isBound, type Role } from '../config/role.ts'
 import { selects } from '../config/selector.ts'
 import { type Account, isAccountName, isNamespace, readAccount } from './account.ts'
 import type { CheckName, LoginChecks } from './checks.ts'
-import { algorithmRefusal, type ReadToken, readToken, signatureRefusal, trimmedJwt } from './token.ts'
+import { algorithmRefusal, type ReadToken, readToken, trimmedJwt } from './token.ts'
 
 export type LoginInput = { readonly role: string; readonly jwt: string }
 
 export type LoginContext = {
   readonly maxTokenSize: number
-  readonly queue: CheckQueue
   readonly remoteAddress: string
   findRole(name: string): Promise<Role | undefined>
   findConfig(): Promise<ReadyConfig | undefined>
-  /** The keys that the cluster publishes. */
-  keysOf(ready: ReadyConfig): JwksKeyset
+  /** The keys that verify tokens; undefined if the cluster alone judges. */
+  keysOf(ready: ReadyConfig): ClusterKeys | undefined
   /** What is asked of the cluster about this token. */
   questions(ready: ReadyConfig, jwt: string): ClusterQuestions
   /** Milliseconds since the epoch. */
@@ -38,6 +37,7 @@ export type Admitted = {
   readonly account: Account
   readonly jwt: string
   readonly claims: StrictObject
+  readonly signed: Signed
   /** Metadata of the alias that the account's annotations add. */
   readonly annotations: Readonly<Record<string, string>>
 }
@@ -59,11 +59,15 @@ export async function examineLogin(
   return annotations && { role, ...examined, annotations }
 }
 
+/** Which key signed a token, and of which keys it is one; empty if the cluster alone knows. */
+type Signed = { readonly by?: { readonly signer: KeyObject; readonly keys: ClusterKeys } }
+
 /** A token that its role accepts. */
 type Examined = {
   readonly jwt: string
   readonly account: Account
   readonly claims: StrictObject
+  readonly signed: Signed
   readonly config: Config
   readonly questions: ClusterQuestions
 }
@@ -102,9 +106,6 @@ function skipReview(why: string, checks: LoginChecks): void {
   for (const name of reviewChecks) checks.skip(name, why)
 }
 
-/** The keys of the cluster judge a token, and not the cluster. docs/contract/kubernetes.md#keys */
-export const byKeys = ({ config }: Pick<ReadyConfig, 'config'>): boolean => config.verification === 'keys'
-
 const configOf = async ({ findConfig }: LoginContext): Promise<ReadyConfig | Refusal> =>
   (await findConfig()) ?? refusal('config_missing', 'could not load backend configuration')
 
@@ -130,47 +131,54 @@ export async function examineToken(
   if (ready === undefined) return undefined
   const token = checks.value('token', readToken(jwt, context.maxTokenSize))
   if (token === undefined) return undefined
-  const isSigned = await checkSignature(token, ready, context, checks)
+  const signed = await checkSignature(token, ready, context, checks)
   const account = examineClaims(token.claims, { role, ready, nowMs: context.now() }, checks)
   // nothing unverified reaches the cluster but a token whose claims fit the role
-  if (!isSigned || account === undefined || checks.refused !== undefined) return undefined
+  if (signed === undefined || account === undefined || checks.refused !== undefined) return undefined
   const questions = context.questions(ready, jwt)
   if (byKeys(ready)) skipReview('checked by key', checks)
   else if (!(await checkReview({ questions, role, account, claims: token.claims }, checks))) return undefined
   const isSelected = await checkLabels({ questions, role, account }, checks)
-  return isSelected ? { jwt, account, claims: token.claims, config: ready.config, questions } : undefined
-}
-
-async function checkSignature(
-  token: ReadToken,
-  ready: ReadyConfig,
-  { queue, remoteAddress: client, keysOf }: LoginContext,
-  checks: LoginChecks,
-): Promise<boolean> {
-  const { keys } = ready
-  const isFit = checks.check(
-    'algorithm',
-    algorithmRefusal(token.algorithm, keys.length > 0 || byKeys(ready)),
-    { expected: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'], seen: token.algorithm },
-  )
-  if (keys.length === 0 && byKeys(ready)) {
-    const { jws, algorithm } = token
-    const refused = unsigned(await keysOf(ready).verifySignature({ ...jws, algorithm }, client))
-    const hint = refused?.reason === 'key_unknown' ? 'other_cluster' : ''
-    return checks.check('signature', refused, { expected: [], seen: null, hint })
-  }
-  if (keys.length === 0) {
-    checks.skip('signature', 'checked by the cluster')
-    return isFit
-  }
-  return checks.check('signature', await signatureRefusal(token, keys, { queue, client }))
-}
-
-/** The refusal of a token that no published key verifies. */
-const unsigned = (result: VerifiedToken | Refusal): Refusal | undefined =>
-  'reason' in result
-    ? { ...result, text: 'permission denied', cause: result.cause ?? result.text }
+  return isSelected
+    ? { jwt, account, claims: token.claims, signed, config: ready.config, questions }
     : undefined
+}
+
+/** Undefined if a key is needed and none has signed. */
+async function checkSignature(
+  { jws, algorithm }: ReadToken,
+  ready: ReadyConfig,
+  { remoteAddress: client, keysOf }: LoginContext,
+  checks: LoginChecks,
+): Promise<Signed | undefined> {
+  const keys = keysOf(ready)
+  const isFit = checks.check('algorithm', algorithmRefusal(algorithm, keys !== undefined), {
+    expected: ['RS256', 'RS384', 'RS512', 'ES256', 'ES384', 'ES512'],
+    seen: algorithm,
+  })
+  if (keys === undefined) {
+    checks.skip('signature', 'checked by the cluster')
+    return isFit ? {} : undefined
+  }
+  const verified = await keys.verifySignature({ ...jws, algorithm }, client)
+  if (!('reason' in verified)) {
+    checks.check('signature', undefined)
+    return { by: { signer: verified.signer, keys } }
+  }
+  checks.check('signature', unsigned(verified), {
+    expected: verified.reason === 'key_not_allowed' ? ready.config.allowed_key_thumbprints : [],
+    seen: null,
+    hint: verified.reason === 'key_unknown' ? 'other_cluster' : '',
+  })
+  return undefined
+}
+
+/** The refusal of a token that no key verifies. The caller is not told why. */
+const unsigned = (refused: Refusal): Refusal => ({
+  ...refused,
+  text: 'permission denied',
+  cause: refused.cause ?? `error verifying token signature: ${refused.text}`,
+})
 
 /** The account that the claims name. */
 function examineClaims(

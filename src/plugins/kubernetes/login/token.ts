@@ -1,8 +1,5 @@
-import type { KeyObject } from 'node:crypto'
 import { type Algorithm, isSupportedAlgorithm } from '../../../jwt/jws/algorithms.ts'
-import type { CheckQueue } from '../../../jwt/jws/check-queue.ts'
 import { type Jws, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
-import { verifyWithAny } from '../../../jwt/jws/signature.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import { shapeOf } from '../../../jwt/jws/token-shape.ts'
 import { discreetRefusal, type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
@@ -35,17 +32,4 @@ export function algorithmRefusal(algorithm: Algorithm, hasKeys: boolean): Refusa
   return hasKeys
     ? discreetRefusal('algorithm_not_allowed', { text: 'permission denied', cause: text })
     : refusal('algorithm_not_allowed', text)
-}
-
-/** Whether one of the keys signed the token. */
-export async function signatureRefusal(
-  { jws, algorithm }: ReadToken,
-  keys: readonly KeyObject[],
-  waiting: { readonly queue: CheckQueue; readonly client: string },
-): Promise<Refusal | undefined> {
-  if (await verifyWithAny(jws, algorithm, keys, waiting)) return undefined
-  return discreetRefusal('signature_invalid', {
-    text: 'permission denied',
-    cause: 'error verifying token signature: no known key successfully validated the token signature',
-  })
 }

@@ -15,9 +15,9 @@ import { anyMatches } from '../../../jwt/history/patterns.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
-import type { ReadyConfig } from '../config/config.ts'
+import { byKeys, type ReadyConfig } from '../config/config.ts'
 import type { Role } from '../config/role.ts'
-import { audiencesOf, byKeys } from '../login/login.ts'
+import { audiencesOf } from '../login/login.ts'
 import { nameKey, namespaceKey } from './noted-login.ts'
 
 /** The role and the configuration that a remembered login is tried with. */
@@ -66,6 +66,7 @@ const ofCluster = ({ config }: ReadyConfig) => [
   config.pem_keys,
   config.disable_local_ca_jwt,
   config.verification,
+  config.allowed_key_thumbprints,
 ]
 
 function* ofConfig(

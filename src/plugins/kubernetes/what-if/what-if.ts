@@ -3,6 +3,7 @@ import type { StoredRoles } from '../../../core/records/stored-roles.ts'
 import {
   addedItems,
   addedPatterns,
+  pinsLifted,
   shortText,
   tokenChanges,
   when,
@@ -202,6 +203,7 @@ function configAdmitsMore(before: ReadyConfig | undefined, { config }: ReadyConf
   )
   return [
     ...other.map((field) => ({ field, text: 'tokens that another cluster, or another key, vouches for' })),
+    ...pinsLifted(former.allowed_key_thumbprints, config.allowed_key_thumbprints),
     ...when(
       config.disable_iss_validation && !former.disable_iss_validation,
       'disable_iss_validation',

@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http'
 import { describe, expect, test } from 'vitest'
 import { borrowServer } from '../../../support/borrowed-server.ts'
 import type { Client } from '../../../support/client.ts'
@@ -142,6 +143,25 @@ describe('the timeline of a key source', () => {
     await policy('path "auth/k/keys" { capabilities = ["read"] }')
     expect((await reader.read('auth/k/keys')).status).toBe(200)
   })
+})
+
+test('a gauge tells how far the clock of each source is ahead, by its host', async () => {
+  const withDate = (ahead: number) => (answer: ServerResponse) => {
+    answer.setHeader('date', new Date(Date.now() + ahead * 1000).toUTCString())
+    answer.end(JSON.stringify(jwksOf(one)))
+  }
+  await using early = await startProvider({ '/keys': withDate(7200) })
+  await using late = await startProvider({ '/keys': withDate(-7200) })
+  await using server = await borrowServer()
+  await configure(server.root, { jwks_pairs: [early, late].map(({ url }) => ({ jwks_url: `${url}/keys` })) })
+
+  const metrics = (await server.root.read('sys/metrics?format=prometheus')).text
+
+  const shown = [early, late].map(({ url }) => {
+    const labels = `mount="auth/k/",source="${new URL(url).host}"`
+    return metrics.split(`gatehouse_key_source_clock_offset_seconds{${labels}} `)[1]?.split('\n')[0]
+  })
+  expect(shown.map((seconds) => Math.round(Number(seconds) / 100) * 100)).toEqual([7200, -7200])
 })
 
 test('two servers share the timeline, and a login by a key that is long gone is an alert', async () => {
