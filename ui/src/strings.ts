@@ -127,6 +127,16 @@ export const strings = {
     more: (count: number) => `${count.toLocaleString()} more: type to find them`,
     unknown: 'Nothing has this name. Choose from the list.',
   },
+  namespaces: {
+    title: 'Namespaces',
+    root: 'root',
+    present: (path: string) => `Namespace ${path === '' ? 'root' : `${path}/`}: change`,
+    search: 'Search',
+    up: 'Up one level',
+    below: 'Namespaces below',
+    none: 'There are none below this one.',
+    noMatch: 'None has such a name.',
+  },
   shell: {
     skip: 'Skip to content',
     navigation: 'Main',

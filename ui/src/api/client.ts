@@ -13,6 +13,8 @@ type Sent = ApiRequest & {
   readonly headers?: Readonly<Record<string, string>> | undefined
   /** Another token than that of the session, or none. */
   readonly token?: string | null | undefined
+  /** Another namespace than the present one. */
+  readonly namespace?: string | undefined
 }
 
 type Received = { readonly status: number; readonly headers: Headers; readonly body: unknown }
@@ -20,18 +22,25 @@ type Received = { readonly status: number; readonly headers: Headers; readonly b
 const errorBody = v.object({ errors: v.array(v.string()) })
 
 /** Sends a call. Throws an ApiError for a refusal, for a path that would lead elsewhere, and for a server that does not respond. */
-export async function send({ signal, headers, token, ...request }: Sent): Promise<Received> {
+export async function send({
+  signal,
+  headers,
+  token,
+  namespace: other,
+  ...request
+}: Sent): Promise<Received> {
   const { method, body } = request
   const own = token === undefined ? session.token : token
   const listed = method === 'LIST' ? { ...request, query: { ...request.query, list: 'true' } } : request
   const address = addressOf(listed, apiBase)
+  const within = other ?? namespace()
   let answer: Response
   try {
     answer = await fetch(address, {
       method: method === 'LIST' ? 'GET' : method,
       headers: {
         ...(own !== null && own !== '' && { 'X-Vault-Token': own }),
-        ...(namespace() !== '' && { 'X-Vault-Namespace': namespace() }),
+        ...(within !== '' && { 'X-Vault-Namespace': within }),
         ...(request.wrapTtl !== undefined && { 'X-Vault-Wrap-TTL': request.wrapTtl }),
         ...(body !== undefined && { 'Content-Type': bodyTypes[method] ?? 'application/json' }),
         ...headers,
@@ -93,7 +102,7 @@ type Given<Path extends string, Body> = {
 
 /** A call of the API whose response has been checked. */
 export type Call<G, Output> = {
-  (given: G, options?: Pick<Sent, 'signal' | 'token'>): Promise<Output>
+  (given: G, options?: Pick<Sent, 'signal' | 'token' | 'namespace'>): Promise<Output>
   /** What it would send, for "copy as". */
   request(given: G): ApiRequest
 }
@@ -123,7 +132,7 @@ export function defineCall<
     ...(body !== undefined && { body }),
     ...(wrapTtl !== undefined && { wrapTtl }),
   })
-  const call = async (given: G, options: Pick<Sent, 'signal' | 'token'> = {}) =>
+  const call = async (given: G, options: Pick<Sent, 'signal' | 'token' | 'namespace'> = {}) =>
     checked(answer, await send({ ...request(given), ...options }))
   return Object.assign(call, { request })
 }

@@ -18,6 +18,20 @@ export const visibleMounts = defineCall(
 
 export type Mounts = Awaited<ReturnType<typeof visibleMounts>>['data']
 
+/** Below the present one; with `scan`, at any depth. */
+export const namespacesBelow = defineCall(
+  'get',
+  '/sys/namespaces',
+  v.object({ data: v.object({ keys: v.array(v.string()) }) }),
+)
+
+/** Those one level below in which the token may do anything. */
+export const shownNamespaces = defineCall(
+  'get',
+  '/sys/internal/ui/namespaces',
+  v.object({ data: v.object({ keys: v.array(v.string()) }) }),
+)
+
 export const capabilitiesSelf = defineCall(
   'post',
   '/sys/capabilities-self',

@@ -15,6 +15,15 @@ export function setNamespace(name: string): void {
   for (const listener of listeners) listener()
 }
 
+/** The address of another namespace, at a view. It is another document: nothing of the present one is shown there. */
+export function addressOfNamespace(name: string, view = ''): string {
+  const url = new URL(location.href)
+  if (name === '') url.searchParams.delete('namespace')
+  else url.searchParams.set('namespace', name)
+  url.hash = view === '' ? '' : `/${view}/`
+  return url.href
+}
+
 const subscribe = (listener: () => void) => {
   listeners.add(listener)
   return () => void listeners.delete(listener)

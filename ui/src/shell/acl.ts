@@ -1,12 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { resultantAcl } from '../api/server.ts'
-import { grantsOf, reachesBelow } from './grants.ts'
+import { homeOf } from '../session/use-self.ts'
+import { grantsOf, reachesBelow, rulesBelow } from './grants.ts'
 
-/** The rules of the token's policies. */
+/** The rules of the token's policies, as seen from the present namespace. */
 export const useAcl = () =>
   useQuery({
     queryKey: ['resultant-acl'],
-    queryFn: async ({ signal }) => (await resultantAcl({}, { signal })).data,
+    queryFn: async ({ client, signal }) => {
+      const { namespace, prefix } = await homeOf(client)
+      const { root, exact_paths, glob_paths } = (await resultantAcl({}, { signal, namespace })).data
+      return {
+        root,
+        exact_paths: rulesBelow(exact_paths, prefix, false),
+        glob_paths: rulesBelow(glob_paths, prefix, true),
+      }
+    },
     staleTime: 60_000,
   })
 

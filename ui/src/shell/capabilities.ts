@@ -1,5 +1,6 @@
 import { useQuery } from '@tanstack/react-query'
 import { capabilitiesSelf } from '../api/server.ts'
+import { homeOf } from '../session/use-self.ts'
 
 /** Says whether the token may do something at a path. */
 export type Can = (path: string, capability: string) => boolean
@@ -14,14 +15,19 @@ export function useCapabilities(paths: readonly string[]): { readonly can: Can; 
   const asked = [...new Set(paths)].toSorted()
   const { data } = useQuery({
     queryKey: ['capabilities', asked],
-    queryFn: ({ signal }) =>
-      asked.length === 0 ? { data: {} } : capabilitiesSelf({ body: { paths: asked } }, { signal }),
+    queryFn: async ({ client, signal }): Promise<Readonly<Record<string, readonly string[]>>> => {
+      if (asked.length === 0) return {}
+      const { namespace, prefix } = await homeOf(client)
+      const body = { paths: asked.map((path) => prefix + path) }
+      const found = await capabilitiesSelf({ body }, { signal, namespace })
+      const granted: Readonly<Record<string, readonly string[]>> = found.data
+      return Object.fromEntries(asked.map((path) => [path, granted[prefix + path] ?? []]))
+    },
     staleTime: 60_000,
   })
   if (data === undefined) return { can: nothing, isKnown: false }
-  const capabilities: Readonly<Record<string, readonly string[]>> = data.data
   const can: Can = (path, capability) => {
-    const granted = capabilities[path] ?? []
+    const granted = data[path] ?? []
     return granted.includes('root') || granted.includes(capability)
   }
   return { can, isKnown: true }

@@ -4,9 +4,9 @@ import { Button } from '../components/button.tsx'
 import { Failure } from '../components/failure.tsx'
 import { shortDuration } from '../components/time.tsx'
 import { Messages } from '../messages/messages.tsx'
-import { useNamespace } from '../session/namespace.ts'
 import { logOut, useRenewal, useSelf, useTimeLeft } from '../session/use-self.ts'
 import { strings } from '../strings.ts'
+import { NamespaceSwitcher } from './namespaces.tsx'
 import { useAllowedViews } from './view-access.ts'
 
 const text = strings.shell
@@ -44,7 +44,7 @@ export function Frame() {
           <Link to="/" className="wordmark">
             {strings.product}
           </Link>
-          <NamespaceName />
+          <NamespaceSwitcher />
           <SessionTime />
           <span className="who">{self?.display_name}</span>
           <Button kind="quiet" onPress={() => void logOut().catch(() => {})}>
@@ -57,16 +57,6 @@ export function Frame() {
         </main>
       </div>
     </>
-  )
-}
-
-function NamespaceName() {
-  const namespace = useNamespace()
-  return namespace === '' ? null : (
-    <span className="namespace">
-      <span className="hidden">{strings.login.namespace}: </span>
-      {namespace}/
-    </span>
   )
 }
 

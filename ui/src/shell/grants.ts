@@ -29,6 +29,33 @@ const listed = (rules: Rules, isPrefix: boolean): Grant[] =>
       : []
   })
 
+/** The rules for paths below a prefix, which ends in a slash, as they are seen from there. */
+export const rulesBelow = (
+  rules: Rules,
+  prefix: string,
+  isPrefix: boolean,
+): Readonly<Record<string, unknown>> =>
+  Object.fromEntries(
+    Object.entries(rules ?? {}).flatMap(([path, rule]) => {
+      const below = pathBelow(path.split('/'), prefix.split('/').slice(0, -1), isPrefix)
+      return below === undefined ? [] : [[below, rule]]
+    }),
+  )
+
+function pathBelow(
+  rule: readonly string[],
+  prefix: readonly string[],
+  isPrefix: boolean,
+): string | undefined {
+  for (const [at, segment] of prefix.entries()) {
+    const part = rule[at]
+    if (part === undefined) return isPrefix ? '' : undefined
+    if (part === '+' || part === segment) continue
+    return isPrefix && at === rule.length - 1 && segment.startsWith(part) ? '' : undefined
+  }
+  return rule.slice(prefix.length).join('/')
+}
+
 /** Whether a rule allows to write something that may not be there yet. */
 export const mayWrite = (capabilities: readonly string[]): boolean =>
   capabilities.includes('create') || capabilities.includes('update')

@@ -8,7 +8,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
-import { useNamespace } from '../../session/namespace.ts'
+import { addressOfNamespace, useNamespace } from '../../session/namespace.ts'
 import { useReach } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { mayWrite } from '../../shell/grants.ts'
@@ -74,12 +74,11 @@ export function Namespaces() {
 /** As policies name it. */
 const pathOf = (name: string) => `sys/namespaces/${name.replace(/\/$/, '')}`
 
-/** Another document: its login begins anew. */
 function NamespaceLink({ name }: { readonly name: string }) {
   const here = useNamespace()
   const path = `${here === '' ? '' : `${here}/`}${name.replace(/\/$/, '')}`
   return (
-    <a href={`?namespace=${encodeURIComponent(path)}`} className="mono">
+    <a href={addressOfNamespace(path)} className="mono">
       {name}
     </a>
   )
