@@ -116,7 +116,7 @@ test('an operator writes a message, sees it as readers will, and what the server
   await page.getByLabel('Ends').fill('')
   // it goes a moment later, and what is below it moves up
   await page.getByText('message start time must occur before end time').first().waitFor({ state: 'detached' })
-  const preview = page.getByRole('region', { name: 'Preview' })
+  const preview = page.getByRole('region', { name: 'Preview: On the login page' }).getByRole('article')
   expect((await preview.allInnerTexts()).join('').split(/\n+/)).toEqual([
     'Note:',
     'Maintenance',
@@ -146,6 +146,111 @@ test('an operator writes a message, sees it as readers will, and what the server
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('heading', { name: 'No messages yet' }).waitFor()
   expect(complaints).toEqual([])
+})
+
+const stored = async () => {
+  const { keys = [] } = (await server.root.list('sys/config/ui/custom-messages')).body.data ?? {}
+  return Promise.all(
+    [keys]
+      .flat()
+      .map(async (id) => (await server.root.read(`sys/config/ui/custom-messages/${id}`)).body.data),
+  )
+}
+
+test('a message for everybody is two that are written, edited and ended together, or neither', async () => {
+  await using opened = await openPage(`${ui()}#/messages/new`)
+  const { page, complaints } = opened
+  await logIn(page, 'root')
+  await page
+    .getByRole('combobox', { name: 'Shown' })
+    .selectOption({ label: 'Everybody, before and after the login' })
+  await page.getByRole('textbox', { name: 'Title' }).fill('Saturday')
+  await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Closed')
+  await page.getByRole('region', { name: 'Preview: On the login page' }).getByText('Closed').waitFor()
+  await page.getByRole('region', { name: 'Preview: After the login' }).getByText('Closed').waitFor()
+  await expectAccessible(page)
+
+  // there is room for one only
+  const others = await Promise.all(Array.from({ length: 99 }, () => publish({ title: 'Other' })))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('maximum number of messages already exist').waitFor()
+  await Promise.all(others.map(remove))
+  expect(await stored()).toEqual([])
+
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'Saturday', level: 1 }).waitFor()
+  await page.getByText('Banner, for everybody').waitFor()
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: 'Title' }).fill('Sunday')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'Sunday', level: 1 }).waitFor()
+  expect((await stored()).map((data) => [data?.['title'], data?.['authenticated']]).toSorted()).toEqual([
+    ['Sunday', false],
+    ['Sunday', true],
+  ])
+  await page.getByRole('link', { name: 'Messages' }).click()
+  await page.getByRole('row', { name: /Sunday.*for everybody/ }).waitFor()
+  expect(await page.getByRole('row', { name: /Sunday/ }).count()).toBe(1)
+
+  await page.getByRole('link', { name: 'Sunday' }).click()
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('heading', { name: 'No messages yet' }).waitFor()
+  expect(await stored()).toEqual([])
+  expect(complaints).toEqual([])
+})
+
+test('a window that acts and recurs shows its next times, its sentence, and stands in the calendar', async () => {
+  await using opened = await openPage(`${ui()}#/messages/new`, { timezoneId: 'Europe/Berlin' })
+  const { page } = opened
+  await logIn(page, 'root')
+  await page.getByRole('textbox', { name: 'Title' }).fill('New disks')
+  await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Each Saturday')
+  await page.getByLabel('Starts').fill('2099-08-01T00:00')
+  await page.getByRole('combobox', { name: 'Effect' }).selectOption('read_only')
+  await page.getByRole('checkbox', { name: 'It recurs' }).check()
+  await page.getByRole('textbox', { name: 'Times (cron)' }).fill('0 2 * * sat')
+  await page.getByRole('textbox', { name: 'Duration' }).fill('2h')
+  await page.getByRole('region', { name: 'Next times' }).getByRole('listitem').nth(4).waitFor()
+  await page.getByText('Writes resume at 04:00 Europe/Berlin').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'New disks', level: 1 }).waitFor()
+  const [data] = await stored()
+  expect(data).toMatchObject({
+    effect: 'read_only',
+    schedule: { cron: '0 2 * * sat', duration: 7200, time_zone: 'Europe/Berlin' },
+  })
+
+  await page.goto(`${ui()}#/messages/calendar?month=2099-07`)
+  await page.getByRole('link', { name: 'Later' }).click()
+  const month = page.getByRole('table', { name: 'August 2099' })
+  await month.getByRole('cell', { name: /Saturday, August 29, 2099.*New disks/ }).waitFor()
+  expect(await month.getByRole('link', { name: 'New disks' }).count()).toBe(5)
+  await expectAccessible(page)
+  await month.getByRole('link', { name: 'New disks' }).first().click()
+  await page.getByRole('heading', { name: 'New disks', level: 1 }).waitFor()
+  await remove(String(data?.['id']))
+})
+
+test('without sudo nobody gives a message an effect, or edits one that has one', async () => {
+  const id = await publish({ title: 'Acts', effect: 'no_new_credentials', start_time: later(3600) })
+  await server.root.write('sys/policies/acl/announcer', {
+    policy:
+      'path "sys/config/ui/custom-messages*" { capabilities = ["create", "read", "update", "delete", "list"] }',
+  })
+  const made = await server.root.write('auth/token/create', { policies: ['announcer'] })
+  await using opened = await openPage(`${ui()}#/messages/${id}`)
+  const { page } = opened
+  await logIn(page, String(made.body.auth?.client_token))
+  await page.getByRole('heading', { name: 'Acts', level: 1 }).waitFor()
+  await page.getByText('No new credentials').waitFor()
+  expect(await page.getByRole('main').getByRole('link', { name: 'Edit' }).count()).toBe(0)
+
+  await page.goto(`${ui()}#/messages/new`)
+  await page.getByRole('checkbox', { name: 'It recurs' }).waitFor()
+  expect(await page.getByRole('combobox', { name: 'Effect' }).count()).toBe(0)
+  await remove(id)
 })
 
 test('who may only list messages gets no editor, not even by its address', async () => {

@@ -29,6 +29,19 @@ export async function ifMissing<T, Otherwise>(
   }
 }
 
+/** What a call responds with; `otherwise` if the token may not make it. */
+export async function ifRefused<T, Otherwise>(
+  response: Promise<T>,
+  otherwise: Otherwise,
+): Promise<T | Otherwise> {
+  try {
+    return await response
+  } catch (failure) {
+    if (failure instanceof ApiError && failure.status === 403) return otherwise
+    throw failure
+  }
+}
+
 /** The keys of a list. */
 export const keysOf = async (
   listing: Promise<{ readonly data: { readonly keys: readonly string[] } }>,

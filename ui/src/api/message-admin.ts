@@ -32,7 +32,14 @@ const full = v.object({
   options: v.nullish(v.record(v.string(), v.unknown())),
   audience: v.optional(v.record(v.string(), texts)),
   effect: v.optional(v.picklist(['read_only', 'no_new_credentials'])),
-  schedule: v.optional(v.record(v.string(), v.unknown())),
+  schedule: v.optional(
+    v.object({
+      cron: v.string(),
+      /** Seconds. */
+      duration: v.number(),
+      time_zone: v.string(),
+    }),
+  ),
 })
 
 export type FullMessage = v.InferOutput<typeof full>
@@ -48,10 +55,18 @@ export const createMessage = defineCall(
 )
 export const replaceMessage = defineCall('post', `${root}/{id}`, v.object({ data: full, ...warned }))
 export const deleteMessage = defineCall('delete', `${root}/{id}`, v.undefined())
+const messageWindow = v.object({ start_time: v.string(), end_time: v.nullable(v.string()) })
+
+/** When a message is shown. */
+export type MessageWindow = v.InferOutput<typeof messageWindow>
+
 export const previewMessage = defineCall(
   'post',
   `${root}/preview`,
-  v.object({ data: messageEntry, ...warned }),
+  v.object({
+    data: v.object({ ...messageEntry.entries, windows: v.optional(v.array(messageWindow)) }),
+    ...warned,
+  }),
 )
 
 export type MessageInput = NonNullable<Parameters<typeof createMessage>[0]['body']>

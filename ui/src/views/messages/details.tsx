@@ -1,41 +1,39 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
-import {
-  deleteMessage,
-  type FullMessage,
-  listAcknowledgements,
-  messagesPath,
-  readMessage,
-} from '../../api/message-admin.ts'
+import { useQueryClient } from '@tanstack/react-query'
+import { type FullMessage, listAcknowledgements, messagesPath, readMessage } from '../../api/message-admin.ts'
 import { shownMessage } from '../../api/messages.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { Time } from '../../components/time.tsx'
+import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { Acknowledgements } from './acknowledgements.tsx'
+import type { Shown } from './draft.ts'
 import { stateOf } from './list.tsx'
+import { endMessages, type Stored, sideOf, storedOnes } from './pair.ts'
 import { Preview } from './preview.tsx'
+import { useRights, useStored } from './use-stored.ts'
 
 const text = strings.announcements
 
-type Props = { readonly id: string; readonly mayUpdate: boolean; readonly mayDelete: boolean }
+export function Details({ id }: { readonly id: string }) {
+  const { data, error } = useStored(id)
+  if (error !== null) return <Failure error={error} />
+  return data === undefined ? null : <Loaded id={id} stored={data} />
+}
 
-export function Details({ id, mayUpdate, mayDelete }: Props) {
-  const { data, error } = useQuery({
-    queryKey: ['message', id],
-    queryFn: ({ signal }) => readMessage({ params: { id } }, { signal }),
-  })
+function Loaded({ id, stored }: { readonly id: string; readonly stored: Stored }) {
   const client = useQueryClient()
   const go = useGo()
-  const acks = `${messagesPath}/${id}/acks`
+  const rights = useRights(stored)
+  const acks = `${messagesPath}/${stored.after?.id ?? id}/acks`
   const { can } = useCapabilities([acks])
-  if (error !== null) return <Failure error={error} />
-  if (data === undefined) return null
-  const message = data.data
+  const messages = storedOnes(stored)
+  const [message] = messages
+  if (message === undefined) return null
   const remove = async () => {
-    await deleteMessage({ params: { id } })
+    await endMessages(stored)
     go({ view: 'messages' })
     await client.invalidateQueries({ queryKey: ['messages'] })
   }
@@ -43,14 +41,17 @@ export function Details({ id, mayUpdate, mayDelete }: Props) {
     <>
       <ViewHeader
         title={message.title || text.untitled}
-        requests={[readMessage.request({ params: { id } }), listAcknowledgements.request({ params: { id } })]}
+        requests={[
+          ...messages.map((one) => readMessage.request({ params: { id: one.id } })),
+          listAcknowledgements.request({ params: { id: stored.after?.id ?? id } }),
+        ]}
       >
-        {mayUpdate && (
+        {rights.mayUpdate && (
           <PlaceLink view="messages" parts={[id, 'edit']} className="button">
             {text.edit}
           </PlaceLink>
         )}
-        {mayDelete && (
+        {rights.mayDelete && (
           <Confirm
             label={text.remove}
             action={text.remove}
@@ -63,12 +64,17 @@ export function Details({ id, mayUpdate, mayDelete }: Props) {
       </ViewHeader>
       <div className="beside">
         <section className="panel" aria-label={text.details}>
-          <Facts message={message} />
+          <Facts
+            message={stored.after ?? message}
+            shown={messages.length > 1 ? 'everybody' : sideOf(message)}
+          />
         </section>
         <div className="stack">
-          <Preview message={shownMessage(id, message)} />
-          {message.acknowledge_required === true && can(acks, 'list') && (
-            <Acknowledgements id={id} audience={message.audience} />
+          {messages.map((one) => (
+            <Preview key={one.id} side={sideOf(one)} message={shownMessage(one.id, one)} />
+          ))}
+          {stored.after?.acknowledge_required === true && can(acks, 'list') && (
+            <Acknowledgements id={stored.after.id} audience={stored.after.audience} />
           )}
         </div>
       </div>
@@ -76,20 +82,35 @@ export function Details({ id, mayUpdate, mayDelete }: Props) {
   )
 }
 
-const Facts = ({ message }: { readonly message: FullMessage }) => (
+const Facts = ({ message, shown }: { readonly message: FullMessage; readonly shown: Shown }) => (
   <dl className="facts">
     <dt>{text.state}</dt>
     <dd>
       <span className={`state ${stateOf(message)}`}>{text.states[stateOf(message)]}</span>
     </dd>
     <dt>{text.kind}</dt>
-    <dd>{text.kindOf(message.type, message.authenticated)}</dd>
+    <dd>{text.kindOf(message.type, shown)}</dd>
     <dt>{text.starts}</dt>
     <dd>
       <Time at={message.start_time} />
     </dd>
     <dt>{text.ends}</dt>
     <dd>{message.end_time === null ? text.never : <Time at={message.end_time} />}</dd>
+    {message.effect !== undefined && (
+      <>
+        <dt>{text.effect}</dt>
+        <dd>{text.effects[message.effect]}</dd>
+      </>
+    )}
+    {message.schedule !== undefined && (
+      <>
+        <dt>{text.schedule}</dt>
+        <dd>
+          <code>{message.schedule.cron}</code> ({message.schedule.time_zone}),{' '}
+          {shortDuration(message.schedule.duration)}
+        </dd>
+      </>
+    )}
     <dt>{text.severity}</dt>
     <dd>{strings.messages.severity[message.severity ?? 'info']}</dd>
     <dt>{text.priority}</dt>

@@ -1,12 +1,16 @@
 import { serverNow } from '../../api/clock.ts'
 import type { FullMessage, MessageInput } from '../../api/message-admin.ts'
 import { base64OfText, type ShownMessage, textOfBase64 } from '../../api/messages.ts'
+import { optionsOf, type Side, type Stored, sideOf, storedOnes } from './pair.ts'
+
+/** Everybody gets two messages, which are written and end together. */
+export type Shown = Side | 'everybody'
 
 /** A message as the form holds it: texts, and times as the person's clock shows them. */
 export type Draft = {
   readonly title: string
   readonly text: string
-  readonly authenticated: boolean
+  readonly shown: Shown
   readonly type: 'banner' | 'modal'
   readonly severity: ShownMessage['severity']
   readonly linkTitle: string
@@ -20,6 +24,11 @@ export type Draft = {
   readonly policies: string
   readonly entityIds: string
   readonly groupIds: string
+  readonly effect: NonNullable<FullMessage['effect']> | ''
+  readonly isRecurring: boolean
+  readonly cron: string
+  readonly duration: string
+  readonly timeZone: string
 }
 
 /** What `<input type="datetime-local">` takes. */
@@ -28,10 +37,12 @@ function localTime(date: Date): string {
   return local.toISOString().slice(0, 16)
 }
 
-export const newDraft = (): Draft => ({
+export const ownZone = (): string => Intl.DateTimeFormat().resolvedOptions().timeZone
+
+const newDraft = (): Draft => ({
   title: '',
   text: '',
-  authenticated: false,
+  shown: 'before',
   type: 'banner',
   severity: 'info',
   linkTitle: '',
@@ -44,15 +55,24 @@ export const newDraft = (): Draft => ({
   policies: '',
   entityIds: '',
   groupIds: '',
+  effect: '',
+  isRecurring: false,
+  cron: '',
+  duration: '',
+  timeZone: ownZone(),
 })
 
-export function draftOf(message: FullMessage): Draft {
+/** Of two that belong together, what only readers after the login get is in the second. */
+export function draftOf(stored: Stored): Draft {
+  const message = stored.after ?? stored.before
+  if (message === undefined) return newDraft()
   const [link] = Object.entries(message.link ?? {})
   const list = (name: string) => (message.audience?.[name] ?? []).join(', ')
+  const { cron, duration, time_zone: zone } = message.schedule ?? {}
   return {
     title: message.title,
     text: textOfBase64(message.message),
-    authenticated: message.authenticated,
+    shown: storedOnes(stored).length > 1 ? 'everybody' : sideOf(message),
     type: message.type,
     severity: message.severity ?? 'info',
     linkTitle: link?.[0] ?? '',
@@ -65,7 +85,18 @@ export function draftOf(message: FullMessage): Draft {
     policies: list('policies'),
     entityIds: list('entity_ids'),
     groupIds: list('group_ids'),
+    effect: message.effect ?? '',
+    isRecurring: message.schedule !== undefined,
+    cron: cron ?? '',
+    duration: duration === undefined ? '' : durationText(duration),
+    timeZone: message.schedule === undefined ? ownZone() : (zone ?? 'UTC'),
   }
+}
+
+/** `7200` as `2h`. */
+function durationText(seconds: number): string {
+  if (seconds % 3600 === 0) return `${seconds / 3600}h`
+  return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`
 }
 
 const listOf = (text: string): string[] =>
@@ -84,50 +115,75 @@ export const utcOf = (local: string): string | undefined => {
 const timeOf = (local: string, stored: string | null | undefined): string | undefined =>
   stored != null && localTime(new Date(stored)) === local ? stored : utcOf(local)
 
-/**
- * What the draft is for the server: a whole message, with what the stored one has beside the fields of the form.
- * Fields at their default are left out.
- */
-export function inputOf(draft: Draft, stored: FullMessage | undefined): MessageInput {
-  const lists = { policies: draft.policies, entity_ids: draft.entityIds, group_ids: draft.groupIds }
-  const audience = Object.fromEntries(
-    Object.entries(lists).flatMap(([name, text]) =>
-      listOf(text).length === 0 ? [] : [[name, listOf(text)]],
-    ),
+export const sidesOf = (shown: Shown): readonly Side[] =>
+  shown === 'everybody' ? ['before', 'after'] : [shown]
+
+/** The messages to write. `pair` connects two that belong together. */
+export function inputsOf(
+  draft: Draft,
+  stored: Stored,
+  pair: string,
+): Readonly<Partial<Record<Side, MessageInput>>> {
+  const [any] = storedOnes(stored)
+  const isPair = draft.shown === 'everybody'
+  return Object.fromEntries(
+    sidesOf(draft.shown).map((side) => {
+      const options = optionsOf((stored[side] ?? any)?.options, isPair ? pair : undefined)
+      return [side, { ...inputOf(draft, side, stored[side] ?? any), ...(options && { options }) }]
+    }),
   )
+}
+
+/** What the draft is for the server: a whole message. Fields at their default are left out. */
+function inputOf(draft: Draft, side: Side, stored: FullMessage | undefined): MessageInput {
   const ends = timeOf(draft.ends, stored?.end_time)
-  const hasAudience = draft.authenticated && Object.keys(audience).length > 0
+  const isAfter = side === 'after'
+  const audience = draft.shown === 'after' ? audienceOf(draft) : {}
   return {
     title: draft.title,
     message: base64OfText(draft.text),
     start_time: timeOf(draft.starts, stored?.start_time) ?? '',
-    authenticated: draft.authenticated,
+    authenticated: isAfter,
     type: draft.type,
     ...(ends !== undefined && { end_time: ends }),
     ...((draft.linkTitle !== '' || draft.linkHref !== '') && { link: { [draft.linkTitle]: draft.linkHref } }),
     ...(draft.severity !== 'info' && { severity: draft.severity }),
     ...(!draft.dismissible && { dismissible: false }),
-    ...(draft.authenticated && draft.mustAcknowledge && { acknowledge_required: true }),
+    ...(isAfter && draft.mustAcknowledge && { acknowledge_required: true }),
     ...(draft.priority.trim() !== '0' &&
       draft.priority.trim() !== '' && { priority: Number(draft.priority) }),
-    ...(hasAudience && { audience }),
-    ...(stored?.options != null && { options: stored.options }),
-    ...(stored?.effect && { effect: stored.effect }),
-    ...(stored?.schedule && { schedule: stored.schedule }),
+    ...(Object.keys(audience).length > 0 && { audience }),
+    ...(draft.effect !== '' && { effect: draft.effect }),
+    ...(draft.isRecurring && {
+      schedule: { cron: draft.cron, duration: draft.duration, time_zone: draft.timeZone },
+    }),
   }
 }
 
-export const shownOf = (draft: Draft): ShownMessage => ({
-  id: 'draft',
-  title: draft.title,
-  text: draft.text,
-  type: draft.authenticated && draft.mustAcknowledge ? 'modal' : draft.type,
-  link:
-    draft.linkTitle === '' && draft.linkHref === ''
-      ? undefined
-      : { title: draft.linkTitle, href: draft.linkHref },
-  severity: draft.severity,
-  dismissible: draft.dismissible,
-  mustAcknowledge: draft.authenticated && draft.mustAcknowledge,
-  notice: '',
-})
+function audienceOf(draft: Draft): Record<string, string[]> {
+  const lists = { policies: draft.policies, entity_ids: draft.entityIds, group_ids: draft.groupIds }
+  return Object.fromEntries(
+    Object.entries(lists).flatMap(([name, text]) =>
+      listOf(text).length === 0 ? [] : [[name, listOf(text)]],
+    ),
+  )
+}
+
+/** `notice`: what the server adds about the effect. */
+export function shownOf(draft: Draft, side: Side, notice: string): ShownMessage {
+  const mustAcknowledge = side === 'after' && draft.mustAcknowledge
+  return {
+    id: 'draft',
+    title: draft.title,
+    text: draft.text,
+    type: mustAcknowledge ? 'modal' : draft.type,
+    link:
+      draft.linkTitle === '' && draft.linkHref === ''
+        ? undefined
+        : { title: draft.linkTitle, href: draft.linkHref },
+    severity: draft.severity,
+    dismissible: draft.dismissible,
+    mustAcknowledge,
+    notice,
+  }
+}

@@ -2,78 +2,93 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import {
   createMessage,
-  type FullMessage,
   type MessageInput,
+  type MessageWindow,
   messagesPath,
   previewMessage,
-  readMessage,
   replaceMessage,
 } from '../../api/message-admin.ts'
 import { Button } from '../../components/button.tsx'
-import { errorOfField, Failure } from '../../components/failure.tsx'
-import { Field } from '../../components/field.tsx'
-import { Select } from '../../components/select.tsx'
+import { EmptyState } from '../../components/empty-state.tsx'
+import { Failure } from '../../components/failure.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { ViewLoading } from '../../shell/outcomes.tsx'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { type Draft, draftOf, inputOf, newDraft, shownOf, utcOf } from './draft.ts'
+import { type Draft, draftOf, inputsOf, type Shown, shownOf, sidesOf } from './draft.ts'
+import { Fields } from './fields.tsx'
+import { pairOf, type Side, type Stored, saveMessages, storedOnes } from './pair.ts'
 import { Preview } from './preview.tsx'
 import { useSettled } from './use-settled.ts'
+import { type Rights, useRights, useStored } from './use-stored.ts'
+import { WindowFields } from './window-fields.tsx'
 
 const text = strings.announcements
 
 /** Without an id, it makes a new message. */
-export function Editor({ id }: { readonly id: string | undefined }) {
-  const { data, error } = useQuery({
-    queryKey: ['message', id],
-    queryFn: ({ signal }) => readMessage({ params: { id: id ?? '' } }, { signal }),
-    enabled: id !== undefined,
-    // what is being written must not change
-    staleTime: Number.POSITIVE_INFINITY,
-  })
+export const Editor = ({ id }: { readonly id: string | undefined }) =>
+  id === undefined ? <Allowed stored={{}} /> : <Existing id={id} />
+
+function Existing({ id }: { readonly id: string }) {
+  // what is being written must not change
+  const { data, error } = useStored(id, { staleTime: Number.POSITIVE_INFINITY })
   if (error !== null) return <Failure error={error} />
-  if (id !== undefined && data === undefined) return null
-  return <Form id={id} stored={data?.data} />
+  return data === undefined ? null : <Allowed stored={data} id={id} />
 }
 
-type FormProps = { readonly id: string | undefined; readonly stored: FullMessage | undefined }
+type FormProps = { readonly stored: Stored; readonly id?: string }
 
-function Form({ id, stored }: FormProps) {
-  const [draft, setDraft] = useState<Draft>(() => (stored === undefined ? newDraft() : draftOf(stored)))
+function Allowed(props: FormProps) {
+  const rights = useRights(props.stored)
+  const isNew = storedOnes(props.stored).length === 0
+  if (!rights.isKnown) return <ViewLoading />
+  if (!(isNew ? rights.mayCreate : rights.mayUpdate)) return <EmptyState title={strings.shell.notAllowed} />
+  return <Form {...props} rights={rights} />
+}
+
+function Form({ stored, id, rights }: FormProps & { readonly rights: Rights }) {
+  const [draft, setDraft] = useState<Draft>(() => draftOf(stored))
+  const [pair] = useState(() => storedOnes(stored).map(pairOf).find(Boolean) ?? crypto.randomUUID())
   const [error, setError] = useState<unknown>()
   const client = useQueryClient()
   const go = useGo()
-  const body = inputOf(draft, stored)
-  const checked = useChecked(body)
-  const request =
-    id === undefined ? createMessage.request({ body }) : replaceMessage.request({ params: { id }, body })
+  const inputs = inputsOf(draft, stored, pair)
+  const sides = sidesOf(draft.shown)
+  const checked = useChecked(inputs[draft.shown === 'before' ? 'before' : 'after'])
   const save = async (event: FormEvent) => {
     event.preventDefault()
     try {
-      const saved =
-        id === undefined ? await createMessage({ body }) : await replaceMessage({ params: { id }, body })
-      await Promise.all(
-        [['messages'], ['message', id]].map((queryKey) => client.invalidateQueries({ queryKey })),
-      )
-      go({ view: 'messages', parts: [saved.data.id] })
+      const saved = await saveMessages(stored, inputs)
+      await Promise.all([['messages'], ['message']].map((queryKey) => client.invalidateQueries({ queryKey })))
+      go({ view: 'messages', parts: [saved] })
     } catch (refusal) {
       setError(refusal)
     }
   }
+  const set = (change: Partial<Draft>) => setDraft((before) => ({ ...before, ...change }))
   return (
     <>
       <ViewHeader
         title={id === undefined ? text.newTitle : text.editTitle(draft.title)}
-        requests={[request]}
+        requests={requestsOf(stored, inputs)}
       />
       <div className="beside">
         <form className="panel" onSubmit={save} autoComplete="off">
           <Fields
             draft={draft}
-            set={(change) => setDraft((before) => ({ ...before, ...change }))}
+            set={set}
             refusal={error ?? checked.error}
-          />
+            choices={choicesOf(stored, draft.shown, rights)}
+          >
+            <WindowFields
+              draft={draft}
+              set={set}
+              refusal={error ?? checked.error}
+              mayAct={rights.mayAct}
+              windows={checked.windows}
+            />
+          </Fields>
           <Failure error={error} />
           <div className="dialog-actions">
             <PlaceLink view="messages" parts={id === undefined ? [] : [id]} className="button">
@@ -85,8 +100,9 @@ function Form({ id, stored }: FormProps) {
           </div>
         </form>
         <div className="stack">
-          <h2>{draft.authenticated ? text.previewAfter : text.previewBefore}</h2>
-          <Preview message={shownOf(draft)} />
+          {sides.map((side) => (
+            <Preview key={side} side={side} message={shownOf(draft, side, checked.notice)} />
+          ))}
           <div aria-live="polite" className="stack">
             {checked.warnings.map((warning) => (
               <p key={warning} className="note">
@@ -100,167 +116,45 @@ function Form({ id, stored }: FormProps) {
   )
 }
 
+/** A pair becomes one message by ending the other, and one message a pair by another new one. */
+function choicesOf(stored: Stored, shown: Shown, { mayCreate, mayDelete }: Rights): readonly Shown[] {
+  const isPair = storedOnes(stored).length > 1
+  const choices: readonly Shown[] = ['before', 'after', 'everybody']
+  return choices.filter((one) => one === shown || (one === 'everybody' ? mayCreate : !isPair || mayDelete))
+}
+
+const requestsOf = (stored: Stored, inputs: Readonly<Partial<Record<Side, MessageInput>>>) =>
+  (['before', 'after'] as const).flatMap((side) => {
+    const [body, own] = [inputs[side], stored[side]]
+    if (body === undefined) return []
+    return own === undefined
+      ? [createMessage.request({ body })]
+      : [replaceMessage.request({ params: { id: own.id }, body })]
+  })
+
+type Checked = {
+  readonly error: unknown
+  readonly warnings: readonly string[]
+  readonly notice: string
+  readonly windows: readonly MessageWindow[]
+}
+
 /** What the server thinks of the draft, once the person pauses. Nothing is stored. */
-function useChecked(input: MessageInput): { readonly error: unknown; readonly warnings: readonly string[] } {
+function useChecked(input: MessageInput | undefined): Checked {
   const path = `${messagesPath}/preview`
   const { can } = useCapabilities([path])
   const settled = useSettled(JSON.stringify(input))
   const { data, error } = useQuery({
     queryKey: ['message-preview', settled],
     queryFn: ({ signal }) => previewMessage({ body: JSON.parse(settled) }, { signal }),
-    enabled: can(path, 'create') && input.title !== '',
+    enabled: can(path, 'create') && input !== undefined && input.title !== '',
     retry: false,
     gcTime: 0,
   })
-  return { error: error ?? undefined, warnings: data?.warnings ?? [] }
-}
-
-type FieldsProps = {
-  readonly draft: Draft
-  readonly set: (change: Partial<Draft>) => void
-  readonly refusal: unknown
-}
-
-function Fields({ draft, set, refusal }: FieldsProps) {
-  const zone = Intl.DateTimeFormat().resolvedOptions().timeZone
-  const spelledOut = (local: string) => {
-    const utc = utcOf(local)
-    return utc === undefined ? zone : text.inUtc(zone, utc.slice(0, 16).replace('T', ' '))
+  return {
+    error: error ?? undefined,
+    warnings: data?.warnings ?? [],
+    notice: data?.data.notice ?? '',
+    windows: data?.data.windows ?? [],
   }
-  return (
-    <>
-      <div className="filters">
-        <Select
-          label={text.shown}
-          value={draft.authenticated ? 'after' : 'before'}
-          onChange={(value) => set({ authenticated: value === 'after' })}
-          options={[
-            ['before', text.before],
-            ['after', text.after],
-          ]}
-        />
-        <Select
-          label={text.kind}
-          value={draft.type}
-          onChange={(value) => set({ type: value === 'modal' ? 'modal' : 'banner' })}
-          options={[
-            ['banner', text.banner],
-            ['modal', text.modal],
-          ]}
-        />
-        <Select
-          label={text.severity}
-          value={draft.severity}
-          onChange={(value) => set({ severity: value as Draft['severity'] })}
-          options={Object.entries(strings.messages.severity)}
-        />
-      </div>
-      {!draft.authenticated && <p className="note">{text.everyone}</p>}
-      <Field
-        label={text.title}
-        isRequired
-        value={draft.title}
-        onChange={(title) => set({ title })}
-        error={errorOfField(refusal, 'title')}
-      />
-      <Field
-        label={text.text}
-        hint={text.textHint}
-        rows={5}
-        isRequired
-        value={draft.text}
-        onChange={(value) => set({ text: value })}
-      />
-      <div className="filters">
-        <Field
-          label={text.linkTitle}
-          optional
-          value={draft.linkTitle}
-          onChange={(linkTitle) => set({ linkTitle })}
-          error={errorOfField(refusal, 'link')}
-        />
-        <Field
-          label={text.linkHref}
-          optional
-          value={draft.linkHref}
-          onChange={(linkHref) => set({ linkHref })}
-        />
-      </div>
-      <div className="filters">
-        <Field
-          label={text.starts}
-          type="datetime-local"
-          isRequired
-          hint={spelledOut(draft.starts)}
-          value={draft.starts}
-          onChange={(starts) => set({ starts })}
-          error={errorOfField(refusal, 'start_time')}
-        />
-        <Field
-          label={text.ends}
-          type="datetime-local"
-          optional
-          hint={draft.ends === '' ? text.neverHint : spelledOut(draft.ends)}
-          value={draft.ends}
-          onChange={(ends) => set({ ends })}
-          error={errorOfField(refusal, 'start time') ?? errorOfField(refusal, 'end_time')}
-        />
-      </div>
-      <label className="check-field">
-        <input
-          type="checkbox"
-          checked={draft.dismissible}
-          onChange={({ target }) => set({ dismissible: target.checked })}
-        />
-        {text.dismissible}
-      </label>
-      <Field
-        label={text.priority}
-        hint={text.priorityHint}
-        type="number"
-        value={draft.priority}
-        onChange={(priority) => set({ priority })}
-        error={errorOfField(refusal, 'priority')}
-      />
-      {draft.authenticated && <Audience draft={draft} set={set} refusal={refusal} />}
-    </>
-  )
 }
-
-const Audience = ({ draft, set, refusal }: FieldsProps) => (
-  <>
-    <label className="check-field">
-      <input
-        type="checkbox"
-        checked={draft.mustAcknowledge}
-        onChange={({ target }) => set({ mustAcknowledge: target.checked })}
-      />
-      {text.mustAcknowledge}
-    </label>
-    <fieldset className="stack">
-      <legend>{text.audience}</legend>
-      <p className="hint">{text.audienceHint}</p>
-      <Field
-        label={text.policies}
-        optional
-        value={draft.policies}
-        onChange={(policies) => set({ policies })}
-        error={errorOfField(refusal, 'audience')}
-      />
-      <Field
-        label={text.entityIds}
-        optional
-        mono
-        value={draft.entityIds}
-        onChange={(entityIds) => set({ entityIds })}
-      />
-      <Field
-        label={text.groupIds}
-        optional
-        mono
-        value={draft.groupIds}
-        onChange={(groupIds) => set({ groupIds })}
-      />
-    </fieldset>
-  </>
-)

@@ -1,57 +1,56 @@
 import { useQuery } from '@tanstack/react-query'
 import { serverNow } from '../../api/clock.ts'
-import { ifMissing } from '../../api/errors.ts'
-import { type ListedMessage, listMessages } from '../../api/message-admin.ts'
+import { ifMissing, ifRefused } from '../../api/errors.ts'
+import { type ListedMessage, listMessages, readMessage } from '../../api/message-admin.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
-import { ViewHeader } from '../../components/view-header.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
+import { ownZone, type Shown } from './draft.ts'
+import { MessagesHeader } from './header.tsx'
+import { lookAlike, noMessages, pairOf, sideOf } from './pair.ts'
 import { Bar, type Span, spanOf } from './timeline.tsx'
 
 const text = strings.announcements
 
 export type MessageState = 'active' | 'scheduled' | 'expired'
 
+/** Between two of its times, a message that recurs is scheduled. */
 export const stateOf = ({
   active,
-  start_time: start,
-}: Pick<ListedMessage, 'active' | 'start_time'>): MessageState =>
-  active ? 'active' : Date.parse(start) >= serverNow() ? 'scheduled' : 'expired'
+  end_time: end,
+}: Pick<ListedMessage, 'active' | 'end_time'>): MessageState => {
+  if (active) return 'active'
+  const isOver = end !== null && Date.parse(end) <= serverNow()
+  return isOver ? 'expired' : 'scheduled'
+}
 
 const order: readonly MessageState[] = ['active', 'scheduled', 'expired']
+
+type Row = ListedMessage & { readonly shown: Shown }
 
 export function List({ mayCreate }: { readonly mayCreate: boolean }) {
   const { search } = usePlace()
   const { data, error } = useQuery({
     queryKey: ['messages'],
-    queryFn: ({ signal }) => ifMissing(listMessages({}, { signal }), none),
+    queryFn: async ({ signal }) =>
+      joined((await ifMissing(listMessages({}, { signal }), noMessages)).data.key_info, signal),
   })
-  const messages = Object.entries(data?.data.key_info ?? {})
-    .map(([id, fields]) => ({ id, ...fields }))
-    .toSorted(
-      (a, b) =>
-        order.indexOf(stateOf(a)) - order.indexOf(stateOf(b)) || a.start_time.localeCompare(b.start_time),
-    )
+  const messages = (data ?? []).toSorted(
+    (a, b) =>
+      order.indexOf(stateOf(a)) - order.indexOf(stateOf(b)) || a.start_time.localeCompare(b.start_time),
+  )
   const shown = messages.filter((message) => matches(message, search))
   const span = spanOf(messages)
   return (
     <>
-      <ViewHeader title={strings.views['messages'] ?? ''} requests={[listMessages.request({})]}>
-        {mayCreate && (
-          <PlaceLink view="messages" parts={['new']} className="button primary">
-            {text.create}
-          </PlaceLink>
-        )}
-      </ViewHeader>
+      <MessagesHeader open="list" mayCreate={mayCreate} />
       <Failure error={error} />
-      {data !== undefined && messages.length === 0 && (
-        <EmptyState title={text.none}>{text.noneNext}</EmptyState>
-      )}
+      {data?.length === 0 && <EmptyState title={text.none}>{text.noneNext}</EmptyState>}
       {messages.length > 0 && (
         <>
           <Filters />
@@ -62,21 +61,44 @@ export function List({ mayCreate }: { readonly mayCreate: boolean }) {
             rows={shown}
             keyOf={({ id }) => id}
           />
-          <p className="hint">{text.zone(Intl.DateTimeFormat().resolvedOptions().timeZone)}</p>
+          <p className="hint">{text.zone(ownZone())}</p>
         </>
       )}
     </>
   )
 }
 
-const none = { data: { keys: [] as string[], key_info: {} as Record<string, Omit<ListedMessage, 'id'>> } }
+/** The messages, with two that belong together as one. Only those that look alike are read. */
+async function joined(
+  info: Readonly<Record<string, Omit<ListedMessage, 'id'>>>,
+  signal: AbortSignal,
+): Promise<readonly Row[]> {
+  const messages = Object.entries(info).map(([id, fields]) => ({ id, ...fields, shown: sideOf(fields) }))
+  const alike = messages.filter((one) => messages.some((other) => lookAlike(one, other)))
+  const pairs = new Map(
+    await Promise.all(alike.map(async ({ id }) => [id, await readPairOf(id, signal)] as const)),
+  )
+  const partner = (one: Row) =>
+    pairs.get(one.id) === undefined
+      ? undefined
+      : alike.find((other) => lookAlike(one, other) && pairs.get(one.id) === pairs.get(other.id))
+  return messages
+    .filter((one) => one.authenticated || partner(one) === undefined)
+    .map((one) => (partner(one) === undefined ? one : { ...one, shown: 'everybody' as const }))
+}
 
-const matches = (message: ListedMessage, search: Readonly<Record<string, string | undefined>>): boolean =>
+/** Who may list messages, but read none, sees two. */
+const readPairOf = async (id: string, signal: AbortSignal): Promise<string | undefined> => {
+  const message = await ifRefused(readMessage({ params: { id } }, { signal }), undefined)
+  return message && pairOf(message.data)
+}
+
+const matches = (message: Row, search: Readonly<Record<string, string | undefined>>): boolean =>
   message.title.toLowerCase().includes((search['title'] ?? '').toLowerCase()) &&
   (!search['state'] || stateOf(message) === search['state']) &&
-  (!search['shown'] || (message.authenticated ? 'after' : 'before') === search['shown'])
+  (!search['shown'] || message.shown === search['shown'])
 
-const columnsOf = (span: Span): readonly Column<ListedMessage>[] => [
+const columnsOf = (span: Span): readonly Column<Row>[] => [
   {
     id: 'title',
     title: text.title,
@@ -97,7 +119,7 @@ const columnsOf = (span: Span): readonly Column<ListedMessage>[] => [
     id: 'kind',
     title: text.kind,
     width: '11rem',
-    cell: ({ type, authenticated }) => text.kindOf(type, authenticated),
+    cell: ({ type, shown }) => text.kindOf(type, shown),
   },
   { id: 'start', title: text.starts, width: '13rem', cell: ({ start_time }) => <Time at={start_time} /> },
   {
@@ -127,11 +149,7 @@ function Filters() {
         label={text.shown}
         value={search['shown'] ?? ''}
         onChange={set('shown')}
-        options={[
-          ['', text.all],
-          ['before', text.before],
-          ['after', text.after],
-        ]}
+        options={[['', text.all], ...Object.entries(text.shownTo)]}
       />
     </search>
   )

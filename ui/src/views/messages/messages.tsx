@@ -4,6 +4,7 @@ import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
+import { Calendar } from './calendar.tsx'
 import { Details } from './details.tsx'
 import { Editor } from './editor.tsx'
 import { List } from './list.tsx'
@@ -13,22 +14,20 @@ import './messages.css'
 export function View() {
   const { parts } = usePlace()
   const [id, page] = parts
-  const item = `${messagesPath}/${id ?? ''}`
-  const { can, isKnown } = useCapabilities([
-    messagesPath,
-    ...(id === undefined || id === 'new' ? [] : [item]),
-  ])
-  const isEditor = id === 'new' || page === 'edit'
-  const mayEdit = id === 'new' ? can(messagesPath, 'create') : can(item, 'update')
-  if (isEditor && !mayEdit) return isKnown ? <EmptyState title={strings.shell.notAllowed} /> : <ViewLoading />
+  const { can, isKnown } = useCapabilities([messagesPath])
+  const mayCreate = can(messagesPath, 'create')
+  if (id === 'new' && !mayCreate)
+    return isKnown ? <EmptyState title={strings.shell.notAllowed} /> : <ViewLoading />
   return (
     <div className="view">
       {id === undefined ? (
-        <List mayCreate={can(messagesPath, 'create')} />
-      ) : isEditor ? (
+        <List mayCreate={mayCreate} />
+      ) : id === 'calendar' ? (
+        <Calendar mayCreate={mayCreate} />
+      ) : id === 'new' || page === 'edit' ? (
         <Editor key={id} id={id === 'new' ? undefined : id} />
       ) : (
-        <Details id={id} mayUpdate={can(item, 'update')} mayDelete={can(item, 'delete')} />
+        <Details id={id} />
       )}
     </div>
   )
