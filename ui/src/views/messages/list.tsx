@@ -115,12 +115,7 @@ const columnsOf = (span: Span): readonly Column<Row>[] => [
     width: '8rem',
     cell: (message) => <span className={`state ${stateOf(message)}`}>{text.states[stateOf(message)]}</span>,
   },
-  {
-    id: 'kind',
-    title: text.kind,
-    width: '11rem',
-    cell: ({ type, shown }) => text.kindOf(type, shown),
-  },
+  { id: 'kind', title: text.kind, width: '11rem', cell: ({ type, shown }) => text.kindOf(type, shown) },
   { id: 'start', title: text.starts, width: '13rem', cell: ({ start_time }) => <Time at={start_time} /> },
   {
     id: 'end',
