@@ -18,6 +18,7 @@ const programs = [
   'test/check.ts',
   'test/clients/conformance/run.ts',
   'test/clients/suites/{generated/run,node/hashi-vault-js,node/node-vault,terraform/driver}.ts',
+  'test/commands/migrating-program.ts',
   'test/core/audit/writing-program.ts',
   'test/core/barrier/{memory,rotating,sealing}-program.ts',
   'test/lib/system/blocked-thread-program.ts',

@@ -31,6 +31,11 @@ const commands: Readonly<Record<string, ListedCommand>> = {
     summary: 'Create a seal key file',
     load: async () => (await import('./seal-key.ts')).sealKey,
   },
+  'seal-migrate': {
+    usage: '--to static|command|shamir [--shares N --threshold N --out FILE]',
+    summary: 'Replace the seal of a stopped store by one of another type',
+    load: async () => (await import('./seal-migrate.ts')).sealMigrate,
+  },
   backup: {
     usage: 'FILE',
     summary: 'Write a backup of the database',

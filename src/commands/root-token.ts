@@ -1,15 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
+import { sealSource } from '../config/seal-source.ts'
 import type { Config } from '../config/settings.ts'
 import { isStoreFile } from '../config/store-files.ts'
-import { type Barrier, isEmpty, openBarrier } from '../core/barrier/barrier.ts'
-import { loadSealKey } from '../core/barrier/seal.ts'
+import { type Barrier, isEmpty } from '../core/barrier/barrier.ts'
 import { readSealConfig } from '../core/barrier/seal-config.ts'
 import { corePrefix, type View } from '../core/barrier/view.ts'
 import type { Mount } from '../core/mounts/mount.ts'
 import { fixedPaths } from '../core/mounts/mount-path.ts'
 import { mountRecords, readMount } from '../core/mounts/mount-record.ts'
+import { ownKey } from '../core/seal/own-key.ts'
 import { createFurtherRootToken } from '../core/tokens/store/root-token.ts'
 import {
   placeRequest,
@@ -22,14 +23,11 @@ import { StartError } from '../errors.ts'
 import { systemClock } from '../lib/system/clock.ts'
 import { systemRandom } from '../lib/system/random.ts'
 import { realPathOf } from '../lib/system/real-path.ts'
-import type { CopySource } from '../storage/copies/backup-program.ts'
-import { openPostgres } from '../storage/postgres/postgres.ts'
-import { PostgresReading } from '../storage/postgres/reading.ts'
-import { openSqlite, type SqliteStorage } from '../storage/sqlite/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type Command, CommandError, commandFailure, parsedArguments, UsageError } from './command.ts'
+import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
+import { openDirectly, openWith } from './direct-store.ts'
 import { checkOutput, outputToken } from './root-token-output.ts'
-import { settingsOf, sourceOf } from './stored-database.ts'
+import { type StoreSource, settingsOf, sourceOf } from './stored-database.ts'
 
 const maxWaitMs = 15_000
 const checkMs = 50
@@ -44,40 +42,16 @@ export const rootToken: Command = async (args) => {
   const config = settingsOf(process.env)
   if (out !== undefined && isStoreFile(config, out))
     throw new UsageError(`${out} is a database file or a seal key file`)
-  const { source, name } = sourceOf(config, 'no root token to replace')
-  if (typeof source !== 'string') return await createBeside(config, { source, name }, out)
-  const storage = await openUnlessHeld(source, config)
-  if (storage === undefined) await askServer(source, out)
-  else await createStopped(config, storage, out)
-}
-
-/**
- * Joins the servers of a PostgreSQL database for a moment, which takes its password and the seal key. One of
- * them logs it.
- */
-async function createBeside(
-  config: Config,
-  { source: connection, name }: { source: Exclude<CopySource, string>; name: string },
-  out: string | undefined,
-): Promise<void> {
-  try {
-    // a server waits for its database, a command does not
-    await using _reading = await PostgresReading.open(connection)
-  } catch (cause) {
-    throw commandFailure(`cannot open ${name}`, cause)
-  }
-  const replicaName = `root-token-${randomBytes(6).toString('hex')}`
-  const settings = { connection, pool: 2, notifies: config.postgresNotify, pollMs: config.postgresPollMs }
-  await createStopped(config, await openPostgres({ ...settings, replicaName }), out)
+  const store = sourceOf(config, 'no root token to replace')
+  const storage = await openUnlessHeld(config, store)
+  if (storage !== undefined) await createStopped(config, storage, out)
+  else if (typeof store.source === 'string') await askServer(store.source, out)
 }
 
 /** Undefined if a server holds the database. */
-async function openUnlessHeld(
-  path: string,
-  { allowNetworkDisk }: Config,
-): Promise<SqliteStorage | undefined> {
+async function openUnlessHeld(config: Config, store: StoreSource): Promise<Storage | undefined> {
   try {
-    return await openSqlite({ path, allowNetworkDisk })
+    return await openDirectly(config, store, 'root-token')
   } catch (error) {
     if (error instanceof StartError && error.exitCode === 3) return undefined
     throw error
@@ -129,22 +103,12 @@ async function createStopped(config: Config, opened: Storage, out: string | unde
 async function openSealed(config: Config, storage: Storage): Promise<Barrier> {
   if (await isEmpty(storage))
     throw new CommandError('the store is empty: the first start of the server creates its root token')
-  if ((await readSealConfig(storage)).type === 'shamir')
+  const seal = await readSealConfig(storage)
+  if (seal.type === 'shamir')
     throw new CommandError(
       'shares open this store: start and unseal the server, then run this again, or use sys/generate-root',
     )
-  const { key } = await loadSealKey({
-    text: config.sealKey,
-    file: config.sealKeyFile,
-    allowOpen: config.allowOpenKeyFile,
-    mayCreate: false,
-  })
-  const log = {
-    error: ({ key: record }: { key: string }, text: string) =>
-      void process.stderr.write(`${text}: ${record}\n`),
-  }
-  const barrier = openBarrier({ storage, sealKey: key, clock: systemClock, random: systemRandom, log })
-  return barrier.finally(() => key.fill(0))
+  return await openWith(await ownKey(seal, sealSource(config)), storage)
 }
 
 async function tokenMountOf(root: View): Promise<Mount> {

@@ -1,9 +1,11 @@
 import { accessSync, existsSync } from 'node:fs'
 import { readConfig } from '../config/config.ts'
 import { postgresConnection } from '../config/connections.ts'
+import { sealSource } from '../config/seal-source.ts'
 import type { Config } from '../config/settings.ts'
-import { loadSealKey } from '../core/barrier/seal.ts'
+import { readSealConfig } from '../core/barrier/seal-config.ts'
 import { type ReadStored, StoredKeys } from '../core/barrier/stored-keys.ts'
+import { ownKey } from '../core/seal/own-key.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
 import type { CopySource } from '../storage/copies/backup-program.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
@@ -37,9 +39,14 @@ export async function openForReading(source: CopySource): Promise<AsyncDisposabl
 
 /** The keys of a store; undefined without a seal key. Throws if there is one that does not open the store. */
 export async function keysOf(config: Config, read: ReadStored): Promise<StoredKeys | undefined> {
-  const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
-  if (text === undefined && !existsSync(file)) return undefined
-  const { key } = await loadSealKey({ text, file, allowOpen, mayCreate: false })
+  const source = sealSource(config)
+  const seal = await readSealConfig({ get: async (key) => read(key) })
+  const isFound =
+    seal.type === 'command'
+      ? source.commands !== undefined
+      : source.text !== undefined || existsSync(source.file)
+  if (!isFound || seal.type === 'shamir') return undefined
+  const key = await ownKey(seal, source)
   const keys = await StoredKeys.open(read, key).finally(() => key.fill(0))
   if (keys === undefined) throw new CommandError('seal key does not open this store')
   return keys

@@ -7,14 +7,16 @@ export function checkCombinations(
   config: Config,
   environment: Readonly<Record<string, string | undefined>>,
 ): void {
-  if (config.dev && (config.seal === 'shamir' || !config.autoInit)) {
-    const name = config.seal === 'shamir' ? 'SEAL' : 'AUTO_INIT'
+  if (config.dev && (config.seal !== 'static' || !config.autoInit)) {
+    const name = config.seal === 'static' ? 'AUTO_INIT' : 'SEAL'
     throw new SettingError(`GATEHOUSE_${name}: npm run dev initializes and unseals itself`)
   }
   if (!config.dev && environment['GATEHOUSE_ROOT_TOKEN'] !== undefined) {
     throw new SettingError('GATEHOUSE_ROOT_TOKEN: only npm run dev accepts a root token from the environment')
   }
   checkWorkers(config)
+  if (config.seal === 'command' && config.sealUnwrapCommand === undefined)
+    throw new SettingError('GATEHOUSE_SEAL_UNWRAP_COMMAND: must be set with GATEHOUSE_SEAL=command')
   if ((config.unixSocketMode & 0o002) !== 0 && config.trustedProxies.includes('unix'))
     throw new SettingError(
       'GATEHOUSE_UNIX_SOCKET_MODE: with unix among GATEHOUSE_TRUSTED_PROXIES, everyone on this machine could name the address of a client',

@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { optional, type Setting, secret, setting } from './setting.ts'
-import { flag, list, text } from './values.ts'
+import { flag, list, positive, text, timerDuration } from './values.ts'
 
 const ceremonies = list.pipe(
   z.array(z.enum(['rekey', 'generate-root'], 'must be a list of rekey and generate-root')),
@@ -8,16 +8,16 @@ const ceremonies = list.pipe(
 
 export const sealSettings = {
   seal: setting(
-    z.enum(['static', 'shamir']),
+    z.enum(['static', 'shamir', 'command']),
     'SEAL',
     'static',
-    'static: the server unseals itself with its seal key; shamir: people unseal it with their shares',
+    'static: the server unseals itself with its seal key; command: with a key that a command unwraps; shamir: people unseal it with their shares',
   ),
   autoInit: setting(
     flag,
     'AUTO_INIT',
     'true',
-    'false: a server with a static seal waits for sys/init instead of creating its store',
+    'false: a server that unseals itself waits for sys/init instead of creating its store',
   ),
   sealKeyFile: setting(
     text,
@@ -30,6 +30,22 @@ export const sealSettings = {
     text,
     'SEAL_PREVIOUS_KEY_FILE',
     'file with the previous seal key, to change the seal key',
+  ),
+  sealWrapCommand: optional(
+    text,
+    'SEAL_WRAP_COMMAND',
+    'shell command that wraps a seal key: reads it on standard input, writes the wrapped key',
+  ),
+  sealUnwrapCommand: optional(
+    text,
+    'SEAL_UNWRAP_COMMAND',
+    'shell command that unwraps it: reads the wrapped key, writes the seal key',
+  ),
+  sealCommandTimeoutMs: setting(
+    positive(timerDuration),
+    'SEAL_COMMAND_TIMEOUT',
+    '30s',
+    'how long a seal command may take',
   ),
   allowOpenKeyFile: setting(
     flag,

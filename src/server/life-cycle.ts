@@ -21,10 +21,10 @@ import { KeyedMutex } from '../lib/concurrency/keyed-mutex.ts'
 import type { Clock } from '../lib/system/clock.ts'
 import type { Random } from '../lib/system/random.ts'
 import type { Log } from '../log/log.ts'
-import type { LifeCycle as SysLifeCycle } from '../plugins/sys/plugin.ts'
+import type { HeldKeys, LifeCycle as SysLifeCycle } from '../plugins/sys/plugin.ts'
 import { keep, type Storage } from '../storage/storage.ts'
 import type { OpenServer } from './open-server.ts'
-import type { UnsealKeys } from './server-core.ts'
+import type { OwnKeys, UnsealKeys } from './server-core.ts'
 
 export type LifeCycleParts = {
   readonly storage: Storage
@@ -33,7 +33,8 @@ export type LifeCycleParts = {
   readonly random: Random
   readonly seal: SealConfig | undefined
   openClosed(life: LifeCycle): Promise<Http>
-  staticKeys(): Promise<UnsealKeys>
+  /** The key of a server that unseals itself, and the seal of a new store. Throws a StartError. */
+  ownKeys(): Promise<OwnKeys>
   /** Called before a start that creates the store. Throws a StartError if the root token cannot be delivered. */
   checkDelivery(): void
   /** Opens the store, and creates an empty one. Throws a StartError: 5 for a wrong key. */
@@ -121,32 +122,35 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
     return http
   }
 
-  /** Opens a store with a static seal, and creates an empty one. Throws a StartError. */
+  /** Opens a store with the server's own key, and creates an empty one. Throws a StartError. */
   async openByItself(): Promise<void> {
     const { storage, checkDelivery } = this.#parts
     const first = { name: firstStart, isNeeded: () => isEmpty(storage) }
     await onOneServer(storage, first, async () => {
       checkDelivery()
-      await this.#openWithStaticKeys()
+      await this.#openWithOwnKey()
     })
     // another server may have created the store
-    await this.#openWithStaticKeys()
-    this.#seal ??= { type: 'static' }
+    await this.#openWithOwnKey()
+    this.#seal ??= await readSealConfig(storage)
   }
 
-  async #openWithStaticKeys(): Promise<void> {
+  async #openWithOwnKey(): Promise<void> {
     if (this.#open !== undefined) return
-    const keys = await this.#parts.staticKeys()
+    const keys = await this.#parts.ownKeys()
     await this.#change(() => this.#openWith(keys)).finally(() => erase(keys))
   }
 
-  initialize(seal: NewSeal, key?: Uint8Array): Promise<string> {
+  initialize({ unseal, recovery }: HeldKeys): Promise<string> {
     return this.#change(async () => {
       if (this.#seal !== undefined) throw alreadyInitialized()
-      if (key !== undefined) return await this.#create(seal, key)
-      const keys = await this.#parts.staticKeys()
+      if (unseal !== undefined)
+        return await this.#create({ config: { type: 'shamir', ...unseal.counts }, isTold: true }, unseal.key)
+      const keys = await this.#parts.ownKeys()
       try {
-        const rootToken = await this.#create(seal, keys.key)
+        const config = { ...(keys.seal ?? { type: 'static' }), recovery: recovery?.counts }
+        const held = recovery && { recoveryKey: recovery.key }
+        const rootToken = await this.#create({ config, ...held, isTold: true }, keys.key)
         // the caller has the only copy of the token and of the recovery key
         await this.#openWith(keys).catch((err: unknown) =>
           this.#parts.log.error(
@@ -233,13 +237,13 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
 
   /**
    * Another server has replaced the keys while this one could not follow, or another store is in place of this one. With a
-   * static seal, it opens the store as a start does; else it stays sealed.
+   * seal that it opens by itself, it opens the store as a start does; else it stays sealed.
    */
   keysLost(): void {
     this.#change(() => this.#closeOpen())
       // what is stored counts: the change of the seal may not have arrived yet
       .then(() => this.#followSeal())
-      .then(() => (this.#seal?.type === 'static' ? this.openByItself() : undefined))
+      .then(() => (isOwn(this.#seal) ? this.openByItself() : undefined))
       .catch((err: unknown) =>
         this.#parts.log.error({ event: 'unseal_failed', err }, 'could not open the store again'),
       )
@@ -262,7 +266,7 @@ export class LifeCycle implements SysLifeCycle, AsyncDisposable {
       log.error({ event: 'record_unreadable', err }, 'cannot read how the store is sealed')
     }
     // a start in progress opens the store itself
-    if (wasInitialized || this.#closed === undefined || this.#seal?.type !== 'static') return
+    if (wasInitialized || this.#closed === undefined || !isOwn(this.#seal)) return
     this.openByItself().catch((err: unknown) =>
       log.error(
         { event: 'unseal_failed', err },
@@ -349,6 +353,8 @@ const storageFailureIn = (error: unknown): ServiceError | undefined =>
   error instanceof StartError && error.cause instanceof ServiceError && error.cause.kind === 'unavailable'
     ? error.cause
     : undefined
+
+const isOwn = (seal: SealConfig | undefined): boolean => seal !== undefined && seal.type !== 'shamir'
 
 const wrongKey = (reason: string) =>
   refuse('invalid', `unable to retrieve stored keys: invalid key: ${reason}`)

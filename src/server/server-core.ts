@@ -1,15 +1,18 @@
 import { hostname } from 'node:os'
 import { postgresConnection } from '../config/connections.ts'
+import { sealSource } from '../config/seal-source.ts'
 import type { Config } from '../config/settings.ts'
 import { isEmpty } from '../core/barrier/barrier.ts'
 import { loadSealKey, readSealKeyFile } from '../core/barrier/seal.ts'
-import { readSealConfig, type SealConfig } from '../core/barrier/seal-config.ts'
+import { type OwnSeal, readSealConfig, type SealConfig } from '../core/barrier/seal-config.ts'
 import { authPrefix } from '../core/mounts/mount-path.ts'
 import type { MountTypeNames } from '../core/mounts/mount-type.ts'
 import { MountTypeRegistry } from '../core/mounts/mount-type-registry.ts'
 import { type Core, type CoreSettings, openCore } from '../core/open/core.ts'
 import { createStore, type NewSeal } from '../core/open/first-store.ts'
 import { OutboundClient, type OutboundTrace } from '../core/outbound/outbound.ts'
+import { ownKey } from '../core/seal/own-key.ts'
+import { makeWrappedKey } from '../core/seal/wrapped-key.ts'
 import type { CoreEvents } from '../core/tokens/store/core-events.ts'
 import type { RootTokenTeller } from '../core/tokens/store/root-token.ts'
 import { StartError } from '../errors.ts'
@@ -42,6 +45,9 @@ export type ServerCoreParts = {
 
 /** A key that opens the store. `previous` opens it if `key` does not; then the store is sealed with `key`. */
 export type UnsealKeys = { readonly key: Uint8Array; readonly previous?: Uint8Array | undefined }
+
+/** The key of a server that unseals itself. A store that does not exist yet gets `seal`, by default a static one. */
+export type OwnKeys = UnsealKeys & { readonly seal?: OwnSeal | undefined }
 
 /** What metrics show of a storage: the size of its files, or of what it keeps on a database server. */
 export type ServerStorage = Storage & {
@@ -102,7 +108,7 @@ export async function storedSeal(config: Config, storage: ServerStorage): Promis
 
 /** Opens the core over the storage, according to the settings. An empty store is created. */
 export async function openServerCore(
-  keys: UnsealKeys,
+  keys: OwnKeys,
   parts: ServerCoreParts & { readonly mountTypes: MountTypeRegistry },
 ): Promise<Core> {
   await using staging = (await isEmpty(parts.storage)) ? await openMemory() : undefined
@@ -132,9 +138,9 @@ export function refuseLostStore(config: Config): void {
 /** Undefined if nothing tells of an earlier store, or if a start creates none. */
 function lostStore(config: Config, what: string, remedy: string): StartError | undefined {
   const { storage, seal, autoInit, sealKey, sealKeyFile, rootTokenFile } = config
-  if (seal !== 'static' || !autoInit) return undefined
+  if (seal === 'shamir' || !autoInit) return undefined
   // each server of a shared database has the seal key before its first start
-  const hasOwnKey = storage.kind === 'sqlite' && sealKey === undefined
+  const hasOwnKey = seal === 'static' && storage.kind === 'sqlite' && sealKey === undefined
   const files = [hasOwnKey ? sealKeyFile : undefined, rootTokenFile]
   const left = files.find((file) => file !== undefined && emptiness(file) === false)
   if (left === undefined) return undefined
@@ -181,8 +187,9 @@ const storeParts = <Parts extends ServerCoreParts>(parts: Parts) => ({
   }),
 })
 
-const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettings => ({
+const coreSettings = (config: Config, { key, previous, seal }: OwnKeys): CoreSettings => ({
   sealKey: key,
+  ...(seal && { seal: { config: seal, isTold: false } }),
   ...(previous === undefined ? {} : { previousSealKey: previous }),
   systemTtl: { defaultTtl: seconds(config.defaultLeaseTtlMs), maxTtl: seconds(config.maxLeaseTtlMs) },
   defaultMounts: config.defaultMounts,
@@ -213,41 +220,31 @@ const coreSettings = (config: Config, { key, previous }: UnsealKeys): CoreSettin
 const seconds = (milliseconds: number) => Math.floor(milliseconds / 1000)
 
 /**
- * Whether a start may create the seal key: for an empty store of its own. Servers that share a storage would
- * create different ones.
+ * The key of a server that unseals itself, created for an empty store; an in-memory store gets one that ends with it.
+ * The caller must erase it. Throws a StartError.
  */
-export const mayCreateKey = async (storage: Storage): Promise<boolean> =>
-  storage.shared === undefined && (await isEmpty(storage))
-
-/**
- * The keys of a static seal according to the settings, created for an empty store; an in-memory store gets
- * one that ends with it. The caller must erase them.
- */
-export async function staticKeys(
+export async function ownKeys(
   config: Config,
-  { mayCreate, log }: { mayCreate: boolean; log: Log },
-): Promise<UnsealKeys> {
+  { storage, random, log }: Pick<ServerCoreParts, 'storage' | 'random' | 'log'>,
+): Promise<OwnKeys> {
   if (config.storage.kind === 'memory') return { key: systemRandom.bytes(32) }
-  const { sealKey: text, sealKeyFile: file, allowOpenKeyFile: allowOpen } = config
-  const { key, made } = await loadSealKey({ text, file, allowOpen, mayCreate })
+  const source = sealSource(config)
+  const stored = await storedSeal(config, storage)
+  if (config.seal === 'command' && source.commands !== undefined) {
+    if (stored !== undefined) return { key: await ownKey(stored, source) }
+    const { key, wrapped } = await makeWrappedKey(source.commands, random)
+    return { key, seal: { type: 'command', wrapped } }
+  }
+  // servers that share a storage would create different ones
+  const mayCreate = storage.shared === undefined && stored === undefined
+  const { key, made } = await loadSealKey({ ...source, mayCreate })
   if (made)
     log.warn(
-      { event: 'seal_key_made', file },
-      `created seal key ${file}; in production, keep it on another disk than the database`,
+      { event: 'seal_key_made', file: source.file },
+      `created seal key ${source.file}; in production, keep it on another disk than the database`,
     )
   if (config.sealPreviousKeyFile === undefined) return { key }
-  return { key, previous: await readSealKeyFile(config.sealPreviousKeyFile, { allowOpen }) }
-}
-
-/**
- * The key of a static seal, which the caller must erase; undefined with another seal. Throws a StartError if
- * it cannot be read.
- */
-export async function staticKey(config: Config, log: Log): Promise<Uint8Array | undefined> {
-  if (config.seal !== 'static') return undefined
-  const { key, previous } = await staticKeys(config, { mayCreate: false, log })
-  previous?.fill(0)
-  return key
+  return { key, previous: await readSealKeyFile(config.sealPreviousKeyFile, source) }
 }
 
 /** Throws a StartError if a default mount has an unknown type. */

@@ -1,7 +1,9 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Reloadable } from '../config/config.ts'
 import { listenAddresses, tlsSettings } from '../config/connections.ts'
+import { sealSource } from '../config/seal-source.ts'
 import type { Config } from '../config/settings.ts'
+import { ownKey } from '../core/seal/own-key.ts'
 import type { RootTokenTeller } from '../core/tokens/store/root-token.ts'
 import { ApiDocument } from '../http/document/openapi.ts'
 import type { CommonHeaders } from '../http/exchange/common-headers.ts'
@@ -41,14 +43,12 @@ import { openServedFiles } from './served-files.ts'
 import {
   checkDefaultMounts,
   createServerStore,
-  mayCreateKey,
   openServerCore,
   openStorage,
   outboundClient,
+  ownKeys,
   refuseLostStore,
   type ServerStorage,
-  staticKey,
-  staticKeys,
   storedSeal,
 } from './server-core.ts'
 import { processGauges } from './server-gauges.ts'
@@ -148,7 +148,7 @@ function mountTypesOf(config: Config, given: Built) {
       version: config.reportedVersion,
       shownSettings: shownSettings(config),
       takeSnapshot: snapshotTaker(config, given.clock),
-      staticKey: () => staticKey(config, given.log),
+      ownKey: (seal) => ownKey(seal, sealSource(config)),
       databasePath: config.storage.kind === 'sqlite' ? config.storage.path : undefined,
       requestsInProgress: () => given.inProgress.list(),
       logLevels: logLevelsOf(given.log),
@@ -311,7 +311,7 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
     onOpened: given.worker?.opened,
     openClosed: (life) =>
       openHttp(closedHttpParts({ ...baseOf(life), random, log, pageSettings: () => life.pageSettings })),
-    staticKeys: async () => staticKeys(config, { mayCreate: await mayCreateKey(storage), log }),
+    ownKeys: () => ownKeys(config, given),
     checkDelivery: () => {
       if (!config.dev) given.rootToken.check?.()
     },
@@ -327,12 +327,10 @@ async function openLife(given: LifeParts): Promise<LifeCycle> {
       }),
     create: (created, key) => createServerStore(created, key, { ...given, types: definitions }),
   })
-  if (seal?.type === 'static' || (seal === undefined && opensItself(config))) await life.openByItself()
+  if (config.seal !== 'shamir' && (seal !== undefined || config.autoInit)) await life.openByItself()
   else await life.prepareSealed()
   return life
 }
-
-const opensItself = ({ seal, autoInit }: Config): boolean => seal === 'static' && autoInit
 
 /** Starts a server. Throws a StartError, and closes everything, if settings, storage or seal key prevent a start. */
 export async function startServer(config: Config, parts: ServerParts): Promise<Server> {

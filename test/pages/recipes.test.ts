@@ -223,6 +223,17 @@ test('a store of version 0.2.0 is upgraded', async () => {
   expect(self.body.data?.['policies']).toEqual(['root'])
 })
 
+test('the seal of a server with a key file becomes one with shares', async () => {
+  await using gatehouse = await installation()
+  await follow(gatehouse, 'First start with a key file')
+
+  await follow(gatehouse, 'Change the type of seal')
+  const { keys_base64 } = JSON.parse(await textOf(gatehouse, 'data/shares.json'))
+  const shares: string[] = keys_base64.slice(2)
+
+  expect(await sendShares(gatehouse, 'Unseal with shares', 0, shares)).toContain('"sealed":false')
+})
+
 describe('on a server whose key is in shares', () => {
   let gatehouse: Installation
   let shares: string[] = []

@@ -11,6 +11,7 @@ export const programs: Readonly<Record<string, string>> = Object.fromEntries(
     'src/process/main.ts',
     'test/support/cloud-server.ts',
     'test/support/practice-server.ts',
+    'test/commands/migrating-program.ts',
     'test/core/audit/writing-program.ts',
     'test/core/barrier/rotating-program.ts',
     'test/core/barrier/sealing-program.ts',

@@ -22,6 +22,8 @@ export type ProcessOptions = {
   /** Settings without their `GATEHOUSE_`. */
   settings?: Record<string, string>
   args?: readonly string[]
+  /** Its standard input. */
+  input?: string
   /** A file with more settings, as `npm start` reads `.env`. */
   settingsFile?: string
   /** Other environment variables. */
@@ -105,7 +107,7 @@ export class StartedProcess {
   #isGone = false
 
   constructor(program: string, { folder, settings = {}, args = [], ...more }: ProcessOptions) {
-    const { settingsFile, environment = {} } = more
+    const { settingsFile, environment = {}, input } = more
     const flags = settingsFile === undefined ? [] : [`--env-file=${settingsFile}`]
     const inherited = Object.entries(process.env).filter(
       ([name]) => !name.startsWith('GATEHOUSE_') && !name.startsWith('VITEST'),
@@ -116,10 +118,11 @@ export class StartedProcess {
     this.#child = spawn(process.execPath, [...flags, ...startScriptFlags, programFile(program), ...args], {
       cwd: folder,
       env: { ...Object.fromEntries([...inherited, ...own]), ...environment },
-      stdio: ['ignore', 'pipe', 'pipe'],
+      stdio: [input === undefined ? 'ignore' : 'pipe', 'pipe', 'pipe'],
       timeout: longestRunMs,
       killSignal: 'SIGKILL',
     })
+    this.#child.stdin?.end(input)
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text
     })

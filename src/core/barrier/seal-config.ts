@@ -7,13 +7,18 @@ import type { Storage } from '../../storage/storage.ts'
 /** A number of shares, and how many of them are needed. */
 export type ShareCounts = { readonly shares: number; readonly threshold: number }
 
+/** The server finds the key by itself. `recovery` counts the recovery keys, if there are any. */
+export type OwnSeal = { readonly recovery?: ShareCounts | undefined } & (
+  | { readonly type: 'static' }
+  | { readonly type: 'command'; readonly wrapped: string }
+)
+
 /**
- * How the root key of a store is protected. `static`: by the seal key of the server; `recovery` counts the
- * recovery keys, if there are any. `shamir`: by a key that people hold in shares. docs/contract/seal.md
+ * How the root key of a store is protected. `static`: by the seal key of the server. `command`: by a key that the
+ * operator's command has wrapped (base64), and unwraps. `shamir`: by a key that people hold in shares.
+ * docs/contract/seal.md
  */
-export type SealConfig =
-  | { readonly type: 'static'; readonly recovery?: ShareCounts | undefined }
-  | ({ readonly type: 'shamir' } & ShareCounts)
+export type SealConfig = OwnSeal | ({ readonly type: 'shamir' } & ShareCounts)
 
 /** Key of the seal configuration. In clear text: a sealed server shows it. */
 export const sealConfigKey = 'barrier/seal-config'
@@ -21,6 +26,7 @@ export const sealConfigKey = 'barrier/seal-config'
 const counts = z.object({ shares: z.int().min(0).max(255), threshold: z.int().min(0).max(255) })
 const schema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('static'), recovery: counts.optional() }),
+  z.object({ type: z.literal('command'), wrapped: z.string(), recovery: counts.optional() }),
   counts.extend({ type: z.literal('shamir') }),
 ])
 

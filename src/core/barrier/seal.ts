@@ -20,9 +20,19 @@ import { newKey } from './root-key.ts'
 export function parseSealKey(text: string): Buffer | undefined {
   const bytes = Buffer.alloc(Buffer.byteLength(text))
   bytes.write(text)
-  const key = readKey(trimmed(bytes))
+  const key = sealKeyIn(bytes)
   bytes.fill(0)
   return key
+}
+
+/** Likewise, of text that the caller may erase. */
+export const sealKeyIn = (text: Uint8Array): Buffer | undefined => readKey(trimmed(text))
+
+/** A key as a line of text, which the caller must erase. */
+export function sealKeyLine(key: Uint8Array): Buffer {
+  const text = Buffer.alloc(hexBytes + 1, '\n')
+  writeHex(key, text)
+  return text
 }
 
 /** Without white space and a byte order mark around it. */
@@ -81,7 +91,7 @@ async function readWithMode(
     // a pipe may deliver its text in parts
     for (let read = -1; read !== 0 && length < maxFileBytes; length += read)
       read = (await file.read(text, length, maxFileBytes - length)).bytesRead
-    return { key: length === maxFileBytes ? undefined : readKey(trimmed(text.subarray(0, length))), mode }
+    return { key: length === maxFileBytes ? undefined : sealKeyIn(text.subarray(0, length)), mode }
   } finally {
     text.fill(0)
   }
@@ -104,8 +114,7 @@ export function makeSealKeyFile(
   { replaceEmpty = false }: { replaceEmpty?: boolean } = {},
 ): Buffer {
   const key = newKey(systemRandom)
-  const text = Buffer.alloc(hexBytes + 1, '\n')
-  writeHex(key, text)
+  const text = sealKeyLine(key)
   try {
     makePrivateFolder(dirname(path))
     makePrivateFile(path, text, { suffix: randomBytes(6).toString('hex'), replaceEmpty })

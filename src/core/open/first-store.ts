@@ -27,11 +27,15 @@ export type StoreSettings = {
   /** Root token of a development server, stored at each start; a new store gets no other one. */
   readonly devRootToken?: string | undefined
   /** How a new store is sealed; by default, with a static seal without recovery keys. */
-  readonly seal?: NewSeal
+  readonly seal?: NewSeal | undefined
 }
 
-/** The seal of a store that a client initializes. The client gets its root token. */
-export type NewSeal = { readonly config: SealConfig; readonly recoveryKey?: Uint8Array }
+export type NewSeal = {
+  readonly config: SealConfig
+  readonly recoveryKey?: Uint8Array
+  /** Whether a client initializes the store: it gets the root token. */
+  readonly isTold: boolean
+}
 
 export type StoreParts = {
   readonly storage: Storage
@@ -115,7 +119,7 @@ async function fill(
   const tokens = await TokenStore.open({ view, clock, random, sealer: barrier, mountOf: () => undefined })
   const tokenMount = mounts.find((mount) => mount.path === fixedPaths.token)
   if (tokenMount === undefined) throw new Error('the fixed mounts have no token mount')
-  return createInitialRootToken({ tokens, view, tokenMount }, { isTold: seal !== undefined })
+  return createInitialRootToken({ tokens, view, tokenMount }, { isTold: seal?.isTold === true })
 }
 
 function mountsOf(

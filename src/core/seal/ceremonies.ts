@@ -53,6 +53,8 @@ export function openCeremonies({ tokens, mounts, ...parts }: CeremonyParts) {
   )
   const ends = opened.move()
   return {
+    /** How the store is sealed. */
+    seal: () => readSealConfig(storage),
     rekey,
     recoveryRekey,
     generateRoot,

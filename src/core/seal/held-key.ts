@@ -74,30 +74,33 @@ export function unsealKey(parts: HeldKeyParts): HeldKey {
   }
 }
 
-/** The key that authorizes ceremonies of a store with a static seal. docs/contract/seal.md#recovery-keys */
+/** The key that authorizes ceremonies of a store whose server unseals itself. docs/contract/seal.md#recovery-keys */
 export function recoveryKey(parts: HeldKeyParts): HeldKey {
   const { storage, root } = parts
   return {
     planPrefix: 'invalid recovery configuration: ',
     counts: async () => {
       const seal = await readSealConfig(storage)
-      if (seal.type === 'static') return seal.recovery
+      if (seal.type !== 'shamir') return seal.recovery
       throw refuse('invalid', 'recovery rekeying not supported')
     },
     matches: (key) => isRecoveryKey(root, key),
     revision: () => sealConfigRevision(storage),
-    replace: ({ key, counts: { shares, threshold }, backup, expect }) =>
-      replace(
+    replace: async ({ key, counts: { shares, threshold }, backup, expect }) => {
+      const seal = await readSealConfig(storage)
+      if (seal.type === 'shamir') return false
+      return await replace(
         parts,
-        { seal: { type: 'static', recovery: { shares, threshold } }, expect },
+        { seal: { ...seal, recovery: { shares, threshold } }, expect },
         [recoveryKeyEntry(key), ...backups.recoveryKey.entries(backup)],
         (records) => storage.write(records),
-      ),
+      )
+    },
     ...backups.recoveryKey.over(root),
   }
 }
 
-/** Stores another configuration of the seal with what belongs to it. */
+/** Stores another configuration of the seal with what belongs to it. False if it was changed meanwhile. */
 async function replace(
   { storage, barrier, onSealChanged }: HeldKeyParts,
   { seal, expect }: { seal: SealConfig; expect: SealRevision },
@@ -123,7 +126,15 @@ const backupAt = (key: string) => ({
   }),
 })
 
-const backups = { unsealKey: backupAt('rekey-backup'), recoveryKey: backupAt('recovery-rekey-backup') }
+/** Removes what belongs to a seal of the other kind. */
+export const withoutHeldKeys = (seal: SealConfig): ViewEntry[] =>
+  (seal.type === 'shamir' ? [recoveryKeyKey, backupKeys.recoveryKey] : [backupKeys.unsealKey]).map((key) => ({
+    key,
+    value: undefined,
+  }))
+
+const backupKeys = { unsealKey: 'rekey-backup', recoveryKey: 'recovery-rekey-backup' }
+const backups = { unsealKey: backupAt(backupKeys.unsealKey), recoveryKey: backupAt(backupKeys.recoveryKey) }
 
 /**
  * Key of the record about the recovery key, which people hold in shares. It only authorizes, so its hash is

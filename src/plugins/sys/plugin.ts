@@ -29,14 +29,14 @@ import { uiHeaderResources } from './ui-headers.ts'
 import { wrappingResources } from './wrapping.ts'
 
 export { nodeResources } from './node/node.ts'
-export type { LifeCycle, NodeState } from './node/node-state.ts'
+export type { HeldKeys, LifeCycle, NodeState } from './node/node-state.ts'
 
 export type SysOptions = FixedAnswerParts &
   HostInfoParts &
   InFlightParts &
   LoggerParts &
   Pick<ApiDocumentParts, 'document'> &
-  Pick<KeyParts, 'staticKey'> &
+  Pick<KeyParts, 'ownKey'> &
   Pick<MonitorParts, 'watchLog' | 'recentLines'> &
   Pick<MountRouteParts, 'version'> &
   Pick<SnapshotParts, 'takeSnapshot'>
@@ -53,8 +53,9 @@ export const sysPlugin = (options: SysOptions): PluginDefinition => ({
 })
 
 function resourcesOf(core: Core, options: SysOptions, monitors: Monitors): Resource[] {
-  const { mounts, namespaces, history, systemTtl, barrier, log, wrapper, clusterId, tokens } = core
-  const { version, staticKey, takeSnapshot, watchLog, recentLines, document } = options
+  const { mounts, namespaces, history, systemTtl, barrier, log, wrapper, clusterId, tokens, ceremonies } =
+    core
+  const { version, ownKey, takeSnapshot, watchLog, recentLines, document } = options
   return [
     ...policyResources(core),
     ...passwordPolicyResources(core),
@@ -64,7 +65,7 @@ function resourcesOf(core: Core, options: SysOptions, monitors: Monitors): Resou
     ...namespaceResources(core),
     ...leaseResources(core),
     ...lockedUserResources(core),
-    ...keyResources({ barrier, log, staticKey }),
+    ...keyResources({ barrier, log, ceremonies, ownKey }),
     ...toolResources(core),
     ...afterCeremonyResources(core),
     ...wrappedCeremonyResources(core),

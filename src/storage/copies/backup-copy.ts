@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { statSync } from 'node:fs'
 import { type FileHandle, open, rm } from 'node:fs/promises'
 import { setTimeout as pause } from 'node:timers/promises'
+import { foreignEnvironment } from '../../lib/system/foreign-environment.ts'
 import { type FileIdentity, isSameFile } from '../file-watch.ts'
 import { checkLogSize } from '../sqlite/log-size.ts'
 import { engineCode, ownCodes } from '../storage-error.ts'
@@ -58,7 +59,7 @@ async function runCopy(
 ): Promise<BackupFacts> {
   const child = fork(program, {
     execArgv: [],
-    env: withoutSecrets(process.env),
+    env: foreignEnvironment(process.env),
     stdio: 'ignore',
     serialization: 'json',
   })
@@ -105,10 +106,6 @@ async function watch(ended: AbortSignal, check: () => Promise<void>): Promise<vo
     await check().catch(() => {})
   }
 }
-
-/** The copy needs no setting, and another process must not show one. */
-const withoutSecrets = (environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv =>
-  Object.fromEntries(Object.entries(environment).filter(([name]) => !/^(?:GATEHOUSE|CLOUD)_/.test(name)))
 
 /**
  * Removes a copy of a database, with the journal that a killed process may have left: SQLite would apply it to

@@ -86,9 +86,8 @@ function create(
   type: NodeState['sealType'],
   held: (KeyPlan & { readonly key: Buffer }) | undefined,
 ): Promise<string> {
-  if (held === undefined) return life.initialize({ config: { type: 'static' } })
+  if (held === undefined) return life.initialize({})
   const { shares, threshold, key } = held
-  return type === 'shamir'
-    ? life.initialize({ config: { type, shares, threshold } }, key)
-    : life.initialize({ config: { type, recovery: { shares, threshold } }, recoveryKey: key })
+  const counts = { shares, threshold }
+  return life.initialize(type === 'shamir' ? { unseal: { counts, key } } : { recovery: { counts, key } })
 }

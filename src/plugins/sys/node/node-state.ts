@@ -2,7 +2,6 @@ import { z } from 'zod'
 import type { SealConfig, ShareCounts } from '../../../core/barrier/seal-config.ts'
 import { rootNamespace } from '../../../core/namespaces/namespace.ts'
 import type { Core } from '../../../core/open/core.ts'
-import type { NewSeal } from '../../../core/open/first-store.ts'
 import { checkLength, decodeShare } from '../../../core/seal/shares.ts'
 import { refuse } from '../../../errors.ts'
 import {
@@ -18,20 +17,26 @@ import { formatTime } from '../../../lib/text/time.ts'
 import { nodeAnswers } from '../answers/node-answers.ts'
 import { readStruct, type StructOf } from '../answers/struct-body.ts'
 
+/** Keys that people will hold, with their numbers of shares. */
+export type HeldKeys = {
+  readonly unseal?: { readonly counts: ShareCounts; readonly key: Uint8Array }
+  readonly recovery?: { readonly counts: ShareCounts; readonly key: Uint8Array }
+}
+
 export type LifeCycle = {
   /** How the store is sealed; undefined while it is not initialized. */
   readonly seal: SealConfig | undefined
   /** Undefined while the server is sealed. */
   readonly core: Core | undefined
   /**
-   * Creates the store, and returns its root token. With a static seal, the key is the server's own, and the store
+   * Creates the store, and returns its root token. Without an unseal key, the key is the server's own, and the store
    * is opened if possible. Throws `invalid` if the store exists.
    */
-  initialize(seal: NewSeal, key?: Uint8Array): Promise<string>
+  initialize(held: HeldKeys): Promise<string>
   /** The shares of the unseal key so far. */
   readonly unsealProgress: { readonly progress: number; readonly nonce: string }
   /**
-   * Takes over a share of the unseal key, or the key of a static seal; the last share opens the store. No
+   * Takes over a share of the unseal key, or the key that the server finds itself; the last share opens the store. No
    * effect on an open server. Throws `invalid` for wrong ones, which are forgotten then.
    */
   unseal(share: Buffer): Promise<void>
@@ -256,7 +261,7 @@ function sealStatus(state: NodeState): object {
     commit_date: '2026-01-01T00:00:00Z',
     migration: false,
     ...clusterOf(state),
-    recovery_seal: state.sealType === 'static',
+    recovery_seal: state.sealType !== 'shamir',
     storage_type: state.storageType,
   }
 }

@@ -2,15 +2,16 @@ import { z } from 'zod'
 import type { Barrier } from '../../../core/barrier/barrier.ts'
 import { defaultKeyLimits } from '../../../core/barrier/keyring.ts'
 import type { RotationRules } from '../../../core/barrier/keyring-record.ts'
+import type { SealConfig } from '../../../core/barrier/seal-config.ts'
 import type { Core } from '../../../core/open/core.ts'
 import { refuse, StartError } from '../../../errors.ts'
 import { checkMayReach, type Exchange, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField, durationField, intField } from '../../../lib/text/fields.ts'
 import { answers } from '../answers/answers.ts'
 
-export type KeyParts = Pick<Core, 'barrier' | 'log'> & {
-  /** The key of a static seal, which the caller must erase; undefined with another seal. Throws a StartError. */
-  staticKey(): Promise<Uint8Array | undefined>
+export type KeyParts = Pick<Core, 'barrier' | 'log' | 'ceremonies'> & {
+  /** The key of a seal that the server opens by itself, which the caller must erase. Throws a StartError. */
+  ownKey(seal: SealConfig): Promise<Uint8Array>
 }
 
 const rulesInput = z.object({
@@ -25,7 +26,7 @@ const leastIntervalSeconds = 86_400
 const { block: leastOperations, perKey: mostOperations } = defaultKeyLimits
 
 /** The barrier's keys. docs/contract/http.md#help-counters-tools, docs/storage.md#terms */
-export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] {
+export function keyResources({ barrier, log, ceremonies, ownKey }: KeyParts): Resource[] {
   return [
     resource('/key-status', {
       help: 'The data key that encrypts new records.',
@@ -55,7 +56,7 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
         summary: 'Rotate the root key',
         handle: async (exchange) => {
           checkMayRotate(exchange)
-          await rotateRoot(barrier, await readSealKey(staticKey))
+          await rotateRoot(barrier, await readSealKey(await ceremonies.seal(), ownKey))
           log.info({ event: 'key_rotated' }, 'the root key was replaced')
         },
       },
@@ -82,12 +83,11 @@ export function keyResources({ barrier, log, staticKey }: KeyParts): Resource[] 
 const checkMayRotate = (exchange: Exchange<unknown, unknown>): void =>
   checkMayReach(exchange, { operation: 'update', path: 'rotate' })
 
-async function readSealKey(staticKey: KeyParts['staticKey']): Promise<Uint8Array> {
-  const key = await staticKey().catch((cause: unknown) => {
+function readSealKey(seal: SealConfig, ownKey: KeyParts['ownKey']): Promise<Uint8Array> {
+  if (seal.type === 'shamir') throw refuse('invalid', 'rotate/root is not available with seal type shamir')
+  return ownKey(seal).catch((cause: unknown) => {
     throw cause instanceof StartError ? refuse('invalid', cause.message, { cause }) : cause
   })
-  if (key === undefined) throw refuse('invalid', 'rotate/root is not available with seal type shamir')
-  return key
 }
 
 async function rotateRoot(barrier: Pick<Barrier, 'rotateRootKey'>, sealKey: Uint8Array): Promise<void> {
