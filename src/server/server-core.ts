@@ -229,9 +229,10 @@ export async function ownKeys(
 ): Promise<OwnKeys> {
   if (config.storage.kind === 'memory') return { key: systemRandom.bytes(32) }
   const source = sealSource(config)
-  const stored = await storedSeal(config, storage)
-  if (config.seal === 'command' && source.commands !== undefined) {
-    if (stored !== undefined) return { key: await ownKey(stored, source) }
+  // a store that has taken the place of another one may have another seal than the settings say
+  const stored = (await isEmpty(storage)) ? undefined : await readSealConfig(storage)
+  if (stored?.type === 'command') return { key: await ownKey(stored, source) }
+  if (stored === undefined && config.seal === 'command' && source.commands !== undefined) {
     const { key, wrapped } = await makeWrappedKey(source.commands, random)
     return { key, seal: { type: 'command', wrapped } }
   }
