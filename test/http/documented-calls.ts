@@ -662,6 +662,11 @@ const logins: DocumentedCall[] = [
     params: { name: 'ci' },
     body: { ...role, bound_audiences: 'elsewhere', token_policies: 'none' },
   },
+  {
+    ask: 'post /auth/jwt/cel/role/{name}/what-if',
+    params: { name: 'people' },
+    body: { cel_program: { expression: 'false' } },
+  },
   { ask: 'post /auth/jwt/config/what-if', body: { jwt_validation_pubkeys: ['$publicKey'] } },
   { ask: 'delete /auth/jwt/role/{name}', params: { name: 'ci' }, status: 204 },
 ]

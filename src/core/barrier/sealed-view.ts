@@ -12,6 +12,7 @@ import {
   type StoredRecord,
   type WriteOptions,
 } from '../../storage/storage.ts'
+import { ifReadable } from '../records/stored-record.ts'
 import { type Companion, companionOf } from './companion.ts'
 import { type Keyring, UnknownTerm } from './keyring.ts'
 import { sealedError } from './keyring-store.ts'
@@ -172,7 +173,8 @@ export class SealedView implements View {
       const record = await this.#storage.get(key)
       const found = record?.revision ?? ('absent' as const)
       if (own.expect !== undefined && own.expect !== found) return false
-      const before = record && (await this.#ifReadable(record))
+      const before =
+        record && (await ifReadable(this.#opening(async () => this.#open(record.key, record.value))))
       const also = await companion.entriesFor({ key, before, after: own.value })
       const bound = batch.map((entry) => (entry === own ? { ...entry, expect: found } : entry))
       if (await this.#writeAlone([...bound, ...also])) {
@@ -183,10 +185,6 @@ export class SealedView implements View {
       if (((await this.#storage.get(key))?.revision ?? 'absent') === found) return false
     }
     throw changedByTooMany()
-  }
-
-  async #ifReadable({ key, value }: StoredRecord): Promise<unknown> {
-    return await this.#opening(async () => this.#open(key, value)).catch(() => undefined)
   }
 
   async #updateTogether(companion: Companion, { key, change, options }: Update): Promise<unknown> {

@@ -1,5 +1,5 @@
 import { Cache } from '../../lib/data/cache.ts'
-import type { View } from '../barrier/view.ts'
+import { keep, type View } from '../barrier/view.ts'
 import type { CacheUses } from './cache-use.ts'
 
 export type StoredRolesParts<Role> = {
@@ -73,9 +73,17 @@ export class StoredRoles<Role> implements Disposable {
     }
   }
 
-  async delete(name: string): Promise<void> {
+  /** If `check` throws, nothing is deleted. Without it, a role that cannot be read is deleted too. */
+  async delete(name: string, check?: (before: Role | undefined) => void): Promise<void> {
+    const { view, read } = this.#parts
+    const key = this.#key(name)
     try {
-      await this.#parts.view.write([{ key: this.#key(name), value: undefined }])
+      if (check === undefined) await view.write([{ key, value: undefined }])
+      else
+        await view.update(key, (current) => {
+          check(current === undefined ? undefined : read(name, current))
+          return current === undefined ? keep : undefined
+        })
     } finally {
       this.#drop(name)
     }

@@ -34,6 +34,7 @@ import { rulesOf } from './route-rules.ts'
 
 export type { RequestInProgress } from '../exchange/requests-in-progress.ts'
 export type { KeptHistory, Place } from './kept-history.ts'
+export type { Captures } from './resource-spec.ts'
 export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody }
 export {
   checkMayReach,

@@ -37,3 +37,9 @@ export function judgedBy(verdicts: Iterable<Verdict>): Judged {
 
 /** Nobody could log in. */
 export const refusedBefore: Judged = { refused: { name: 'config', isUnknown: false }, unknown: [] }
+
+/** The role is gone. */
+export const goneNow: Judged = {
+  refused: verdict('role', { reason: 'role_unknown', text: '' }),
+  unknown: [],
+}

@@ -1,9 +1,6 @@
 import { z } from 'zod'
-import { refuse } from '../../errors.ts'
-import type { DocumentedAnswer, Reply } from '../../http/resource/resource.ts'
-import { intField } from '../../lib/text/fields.ts'
-import { type JsonValue, stringifyJson } from '../../lib/text/json.ts'
-import { mayLose, type WhatIf } from './what-if.ts'
+import type { DocumentedAnswer } from '../../http/resource/resource.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 
 const text = z.string()
 const count = z.int()
@@ -86,27 +83,3 @@ export const whatIfAnswer = {
     lint: { before: [], after: [] },
   },
 } as const satisfies DocumentedAnswer
-
-/** The refusal of a guarded write. docs/contract/what-if.md#guard */
-export function guardRefused(found: WhatIf, most: number): Reply {
-  const error = `${mayLose(found)} recent subjects would or might lose access, and 'guard' allows ${most}`
-  const body = `${stringifyJson({ errors: [error], data: found })}\n`
-  return { raw: { status: 409, contentType: 'application/json', body } }
-}
-
-/** A field of a write that is not stored. */
-export const guardField = intField
-  .optional()
-  .describe(
-    'Refuse the write if more recent subjects than this would or might lose access; also in the query',
-  )
-
-export function checkGuard(most: number): void {
-  if (most < 0) throw refuse('invalid', "'guard' must be a number of subjects, 0 or more")
-}
-
-/** The guard of a write: in its query or its body. Undefined without one. */
-export function guardOf(query: string, sent: number | undefined): number | undefined {
-  const asked = new URLSearchParams(query).get('guard')
-  return asked === null ? sent : /^\d{1,9}$/.test(asked) ? Number(asked) : -1
-}

@@ -11,7 +11,7 @@ export type FieldChange = { readonly field: string; readonly text: string }
 type Finding = { readonly role: string; readonly code: string; readonly field: string; readonly text: string }
 
 /** What the check that refuses compares. */
-type Compared = {
+export type Compared = {
   readonly expected: readonly JsonValue[]
   readonly seen: JsonValue
   readonly hint: string
@@ -162,6 +162,7 @@ const whyUnknownOf: Readonly<Record<string, string>> = {
   policies: 'a claim that names policies was not remembered',
   audience: 'the audience was not remembered',
   issuer: 'the issuer was not remembered',
+  program: 'the program of the role is another one, which would need the claims themselves',
   signature: 'other keys would be used, and no key id says which',
   provider: 'the provider would be asked in another way',
   role: 'the logins named no role, and another one would be the default',

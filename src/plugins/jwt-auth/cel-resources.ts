@@ -10,6 +10,7 @@ import {
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
+import { guardField, made } from '../../jwt/history/tried-change.ts'
 import { parseStrictObject } from '../../jwt/jws/strict-json.ts'
 import { lowerStringField, mapField, mapOrTextField, stringField, timeField } from '../../lib/text/fields.ts'
 import { type JsonValue, jsonNumber, stringifyJson } from '../../lib/text/json.ts'
@@ -18,16 +19,16 @@ import { celAnswers } from './cel/cel-answers.ts'
 import {
   type CelRole,
   celRoleFields,
-  celRoleWarnings,
   checkProgram,
-  newCelRole,
   patchedCelRole,
   readProgram,
+  shownCelRole,
 } from './cel/cel-role.ts'
 import type { Field, Outcome } from './cel/outcome.ts'
 import type { LoginReports } from './explain/login-reports.ts'
 import { newAttempt } from './login/flow-trace.ts'
 import type { JwtMethod } from './method.ts'
+import { celReplacement, celRoleChange, celRoleRemoval } from './what-if/tried-changes.ts'
 
 const loginInput = z.object({
   role: lowerStringField.describe('CEL role to log in with; the configured default if empty'),
@@ -46,11 +47,19 @@ type Parts = {
   readonly reports: LoginReports
   /** Creates entity, alias and token of a login. */
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
+  policyExists(name: string, namespace: string): Promise<boolean>
   now(): number
 }
 
 /** `cel/role`, `cel/login` and `cel/try`. docs/contract/cel.md */
-export const celResources = ({ method, history: store, reports, issue, now }: Parts): Resource[] => [
+export const celResources = ({
+  method,
+  history: store,
+  reports,
+  issue,
+  policyExists,
+  now,
+}: Parts): Resource[] => [
   resource('/cel/role', {
     help: 'The CEL roles of this mount.',
     collection: true,
@@ -67,6 +76,7 @@ export const celResources = ({ method, history: store, reports, issue, now }: Pa
       store,
       record: ({ mount, params }) => method.stateOf(mount).celRoles.recordKey(roleName(params)),
       path: ({ params }) => `cel/role/${roleName(params)}`,
+      ofTheWrite: ['guard'],
       form: async ({ mount, params }) =>
         (await method.stateOf(mount).celRoles.find(roleName(params)))?.record,
     },
@@ -75,34 +85,40 @@ export const celResources = ({ method, history: store, reports, issue, now }: Pa
       ...celAnswers.role,
       handle: async ({ mount, params }) => {
         const role = await method.stateOf(mount).celRoles.find(roleName(params))
-        return role && { data: shown(role) }
+        return role && { data: shownCelRole(role) }
       },
     },
     write: {
       summary: 'Create or replace a CEL role',
       required: ['cel_program'],
       ...celAnswers.role,
-      input: celRoleFields.meta({ examples: [exampleRole] }),
-      handle: async ({ mount, params, input }) => {
-        const { record } = newCelRole(roleName(params), input)
-        return written(await method.stateOf(mount).celRoles.change(roleName(params), () => record))
+      input: celRoleFields.extend({ guard: guardField }).meta({ examples: [exampleRole] }),
+      handle: (exchange) => {
+        const { guard, ...input } = exchange.input
+        const { mount, params } = exchange
+        const exists = (policy: string) => policyExists(policy, mount.namespace)
+        return made(exchange, celReplacement(method, { mount, name: roleName(params) }, input, exists), guard)
       },
     },
     patch: {
       summary: 'Change some fields of a CEL role',
       ...celAnswers.role,
-      input: celRoleFields,
-      handle: async ({ mount, params, sent }) => {
-        const change = (before: CelRole | undefined) => {
+      input: celRoleFields.extend({ guard: guardField }),
+      handle: (exchange) => {
+        const { mount, params, input, sent } = exchange
+        const decide = (before: CelRole | undefined) => {
           if (before === undefined) throw refuse('invalid', 'Unable to fetch cel role entry to patch')
-          return patchedCelRole(before, sent).record
+          return patchedCelRole(before, sent)
         }
-        return written(await method.stateOf(mount).celRoles.change(roleName(params), change))
+        const exists = (policy: string) => policyExists(policy, mount.namespace)
+        const change = celRoleChange(method, mount, roleName(params), { decide, policyExists: exists })
+        return made(exchange, change, input.guard)
       },
     },
     delete: {
       summary: 'Delete a CEL role',
-      handle: ({ mount, params }) => method.stateOf(mount).celRoles.delete(roleName(params)),
+      handle: (exchange) =>
+        made(exchange, celRoleRemoval(method, exchange.mount, roleName(exchange.params))),
     },
   }),
   resource('/cel/login', {
@@ -159,10 +175,6 @@ const exampleRole = {
       "claims.team == 'shop' ? pb.Auth{policies: ['shop'], alias: logical.Alias{name: person}} : 'not in the team'",
   },
 }
-
-const shown = ({ name, record }: CelRole) => ({ name, ...record })
-
-const written = (role: CelRole): Reply => ({ data: shown(role), warnings: celRoleWarnings(role) })
 
 /** What a program decides about claims that somebody makes up. docs/contract/cel.md#trying-a-program */
 async function tried(

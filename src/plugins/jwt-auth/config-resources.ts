@@ -1,13 +1,13 @@
 import { z } from 'zod'
 import type { HistoryStore } from '../../core/history/history-store.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { checkGuard, guardField, guardOf, guardRefused } from '../../jwt/history/what-if-answers.ts'
+import { guardField, made } from '../../jwt/history/tried-change.ts'
 import { answers } from './config/answers.ts'
 import { configInput, shownConfig } from './config/jwt-config.ts'
 import { roleFields, roleForm, shownText } from './config/role.ts'
 import { sourceProblem } from './explain/status.ts'
 import type { JwtMethod } from './method.ts'
-import { seesRole } from './what-if/what-if-resources.ts'
+import { configChange, roleChange, roleRemoval } from './what-if/tried-changes.ts'
 
 type Parts = {
   readonly method: JwtMethod
@@ -35,7 +35,7 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
       form: ({ mount }) => method.stateOf(mount).storedConfig(),
       // credentials of a provider may be in it
       secrets: ['provider_config'],
-      ofTheWrite: ['skip_jwks_validation'],
+      ofTheWrite: ['skip_jwks_validation', 'guard'],
     },
     read: {
       summary: 'Read the configuration',
@@ -52,9 +52,12 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
     write: {
       summary: 'Replace the configuration; warns of sources without a usable key',
       statuses: [204, 200],
-      input: configInput.meta({ examples: [{ jwt_validation_pubkeys: [examplePublicKey] }] }),
-      handle: async ({ mount, input }) => {
-        return warned(await method.putConfig(mount, input))
+      input: configInput
+        .extend({ guard: guardField })
+        .meta({ examples: [{ jwt_validation_pubkeys: [examplePublicKey] }] }),
+      handle: (exchange) => {
+        const { guard, ...input } = exchange.input
+        return made(exchange, configChange(method, exchange.mount, input), guard)
       },
     },
   }),
@@ -103,7 +106,7 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
           },
         ],
       }),
-      handle: async (exchange) => {
+      handle: (exchange) => {
         const { call, mount, params, input } = exchange
         const { guard, ...sent } = input
         const write = {
@@ -111,21 +114,15 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
           unknown: call.converted?.unknown ?? [],
           policyExists: (name: string) => policyExists(name, mount.namespace),
         }
-        const most = guardOf(call.query, guard)
-        if (most === undefined) return warned(await method.putRole(mount, roleName(params), write))
-        checkGuard(most)
-        const guarded = { most, isSeen: seesRole(exchange) }
-        const written = await method.putGuardedRole(mount, roleName(params), write, guarded)
-        return 'refused' in written ? guardRefused(written.refused, most) : warned(written.warnings)
+        return made(exchange, roleChange(method, mount, roleName(params), write), guard)
       },
     },
     delete: {
       summary: 'Delete a role',
-      handle: ({ mount, params }) => method.stateOf(mount).roles.delete(roleName(params)),
+      handle: (exchange) =>
+        made(exchange, roleRemoval(method, exchange.mount, roleName(exchange.params))),
     },
   }),
 ]
-
-const warned = (warnings: string[]) => (warnings.length === 0 ? undefined : { warnings })
 
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()

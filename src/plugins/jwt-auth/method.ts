@@ -14,11 +14,10 @@ import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { ServiceError } from '../../errors.ts'
-import { type GuardedOutcome, guardedWrite, whatIfTurns } from '../../jwt/history/guarded-write.ts'
 import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
 import { LoginHistory, type NotedLogin } from '../../jwt/history/login-history.ts'
 import { type JwtFailures, sentToken } from '../../jwt/history/sent-token.ts'
-import type { WhatIf } from '../../jwt/history/what-if.ts'
+import { whatIfTurns } from '../../jwt/history/tried-change.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import type { KeysetSource } from '../../jwt/keys/keyset.ts'
@@ -32,7 +31,7 @@ import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
-import { type JsonValue, parseLossless, stringifyJson } from '../../lib/text/json.ts'
+import type { JsonValue } from '../../lib/text/json.ts'
 import type { Explanation } from '../../logins/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../logins/explain/explained.ts'
 import { LoginFailures, maxRecordedToken } from '../../logins/explain/login-failures.ts'
@@ -42,14 +41,14 @@ import type { Outcome } from './cel/outcome.ts'
 import type { Evaluated } from './cel/program.ts'
 import {
   type CheckedConfig,
+  type Config,
   type ConfigInput,
   type ConfigLog,
   checkConfig,
-  readConfig,
   replaced,
 } from './config/jwt-config.ts'
 import { MountState, type MountStateParts } from './config/mount-state.ts'
-import { changedRole, type Role, type RoleRecord, readRole, roleWarnings } from './config/role.ts'
+import { changedRole, type Role, type RoleRecord, roleWarnings } from './config/role.ts'
 import { TokenIssuers } from './config/token-issuers.ts'
 import { type ExplainContext, type ExplainInput, explainLogin } from './explain/explain.ts'
 import { type Finding, type LintContext, lintConfig, lintRole, lintWrite } from './explain/lint.ts'
@@ -74,9 +73,7 @@ import { type PollInput, poll, type Waiting } from './oidc/poll.ts'
 import { answerPosted, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
 import type { BrowserContext, FlowContext, FlowLog } from './oidc/sign-in.ts'
-
 import { type Accepted, type How, notedBrowserLogin, notedLogin } from './what-if/noted-login.ts'
-import { configWhatIf, roleWhatIf, type WhatIfContext } from './what-if/what-if.ts'
 
 const dayMs = 86_400_000
 
@@ -122,8 +119,8 @@ type Place = Disposable & {
   readonly failures: JwtFailures
   readonly history: LoginHistory
   readonly keyWatch: KeyWatch
-  /** One what-if of a mount at a time. */
-  readonly whatIfs: Limiter
+  /** Of what-ifs. */
+  readonly turns: Limiter
   /** Milliseconds since the epoch. */
   lastLoginAt: number | undefined
   lastRefusalAt: number | undefined
@@ -163,6 +160,11 @@ export class JwtMethod {
     }
   }
 
+  /** What limits the roles of a mount. */
+  boundsOf(mount: Mount): { readonly mountMaxTtl: number } {
+    return { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
+  }
+
   /** Configuration and roles of a mount. */
   stateOf(mount: Mount): MountState {
     return this.#places.of(mount).state
@@ -197,7 +199,7 @@ export class JwtMethod {
         onAlert: (alert, url) => this.#parts.onKeyAlert(mounts.table.byUuid(mount.uuid) ?? mount, alert, url),
       }),
       history: new LoginHistory({ view: plain, clock, random }),
-      whatIfs: whatIfTurns(),
+      turns: whatIfTurns(),
       lastLoginAt: undefined,
       lastRefusalAt: undefined,
       refusedConfig: undefined,
@@ -212,16 +214,24 @@ export class JwtMethod {
     return { state: this.stateOf(mount), outbound, maxTokenSize, now: () => clock.now() }
   }
 
-  /** Replaces a mount's configuration after all its checks; returns the warnings. docs/contract/jwt.md#configuration */
-  async putConfig(mount: Mount, input: ConfigInput): Promise<string[]> {
+  /**
+   * Replaces a mount's configuration after all its checks; returns the warnings. `check` may throw.
+   * docs/contract/jwt.md#configuration
+   */
+  async putConfig(
+    mount: Mount,
+    input: ConfigInput,
+    check: (stored: Config | undefined) => void = () => {},
+  ): Promise<string[]> {
     const place = this.#places.of(mount)
     const { warnings, unchecked } = await this.#checkedConfig(input, place)
     const { state } = place
     const put = (entryOf: () => Promise<ViewEntry>) => this.issuers.put(mount, input.bound_issuer, entryOf)
-    await state.changeConfig((before) => replaced(input, before), {
-      unchecked,
-      put: input.accept_as_token ? put : undefined,
-    })
+    const change = (before: Config | undefined) => {
+      check(before)
+      return replaced(input, before)
+    }
+    await state.changeConfig(change, { unchecked, put: input.accept_as_token ? put : undefined })
     // fetch now, so that the first login knows which set has which key
     if (input.jwks_pairs.length > 0) await (await state.findConfig())?.keyset.refresh()
     return warnings
@@ -240,28 +250,6 @@ export class JwtMethod {
     }
   }
 
-  /**
-   * Creates or changes a role, unless more subjects than the guard allows would or might lose access. docs/contract/what-if.md#guard
-   */
-  putGuardedRole(
-    mount: Mount,
-    name: string,
-    write: RoleWrite,
-    guard: Pick<WhatIfContext, 'isSeen'> & { readonly most: number },
-  ): Promise<GuardedOutcome> {
-    const { most, isSeen } = guard
-    return this.#inTurn(mount, () =>
-      guardedWrite<Role>({
-        days: historyDays(mount),
-        most,
-        find: () => this.stateOf(mount).roles.find(name),
-        whatIf: (before) =>
-          this.#roleWhatIf(mount, before, this.#roleAfter(mount, name, before, write), { ...write, isSeen }),
-        write: (check) => this.putRole(mount, name, write, check),
-      }),
-    )
-  }
-
   /** Creates or changes a role; returns the warnings. `check` may throw. docs/contract/jwt.md#roles */
   async putRole(
     mount: Mount,
@@ -269,7 +257,7 @@ export class JwtMethod {
     { sent, unknown, policyExists }: RoleWrite,
     check: (stored: RoleRecord | undefined) => void = () => {},
   ): Promise<string[]> {
-    const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
+    const bounds = this.boundsOf(mount)
     const state = this.stateOf(mount)
     let before: RoleRecord | undefined
     const role: Role = await state.roles.change(name, (stored) => {
@@ -299,61 +287,16 @@ export class JwtMethod {
     return [...ofType, ...historyDaysWarnings(...mounts)]
   }
 
-  /** What a write of a role would mean for those who logged in recently. docs/contract/what-if.md */
-  roleWhatIf(mount: Mount, name: string, write: RoleWrite, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
-    return this.#inTurn(mount, async () => {
-      const before = await this.stateOf(mount).roles.find(name)
-      return this.#roleWhatIf(mount, before, this.#roleAfter(mount, name, before, write), {
-        ...write,
-        isSeen,
-      })
-    })
+  /** Refuses what a write of the configuration would refuse. */
+  async checkConfig(mount: Mount, input: ConfigInput): Promise<void> {
+    await checkConfig(input, this.#parts)
+    if (input.accept_as_token) await this.issuers.checkIsOnly(mount, input.bound_issuer)
   }
 
-  #roleAfter(mount: Mount, name: string, before: Role | undefined, { sent }: RoleWrite): Role {
-    const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
-    // what a write would store, read as a login reads it
-    return readRole(name, parseLossless(stringifyJson(changedRole(before?.record, sent, bounds))))
-  }
-
-  #roleWhatIf(
-    mount: Mount,
-    before: Role | undefined,
-    after: Role,
-    write: RoleWrite & Pick<WhatIfContext, 'isSeen'>,
-  ): Promise<WhatIf> {
-    const { sent, unknown, policyExists } = write
-    const lint: WhatIfContext['lint'] = async (role, config) => {
-      if (role === undefined) return []
-      const found = await lintRole(role, { config, tokenType: mount.config.token_type, policyExists })
-      const ofWrite = role === after ? lintWrite(after.name, { before: before?.record, sent, unknown }) : []
-      return [...found, ...ofWrite]
-    }
-    return roleWhatIf(before, after, { ...this.#whatIfContext(mount), isSeen: write.isSeen, lint })
-  }
-
-  /** What a configuration would mean for those who logged in recently; refuses what a write would refuse. */
-  configWhatIf(mount: Mount, input: ConfigInput, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
-    return this.#inTurn(mount, async () => {
-      await checkConfig(input, this.#parts)
-      if (input.accept_as_token) await this.issuers.checkIsOnly(mount, input.bound_issuer)
-      const before = (await this.stateOf(mount).findConfig())?.config
-      const config = readConfig(parseLossless(stringifyJson(replaced(input, before))))
-      const exists = async () => true
-      const lint: WhatIfContext['lint'] = async (role, judged) =>
-        role === undefined
-          ? []
-          : lintRole(role, { config: judged, tokenType: undefined, policyExists: exists })
-      return configWhatIf(config, { ...this.#whatIfContext(mount), isSeen, lint })
-    })
-  }
-
-  #whatIfContext(mount: Mount): Omit<WhatIfContext, 'isSeen' | 'lint'> {
-    return { ...this.#places.of(mount), mount, now: this.#parts.clock.now() }
-  }
-
-  #inTurn<T>(mount: Mount, work: () => Promise<T>): Promise<T> {
-    return this.#places.of(mount).whatIfs.run(work)
+  /** What a change of this mount is tried on. */
+  memoryOf(mount: Mount) {
+    const { state, history, failures, turns } = this.#places.of(mount)
+    return { mount, state, history, failures, turns, now: this.#parts.clock.now() }
   }
 
   /** An accepted login, with what its mount remembers of it. */

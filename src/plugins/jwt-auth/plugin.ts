@@ -14,7 +14,7 @@ import { loginResources } from './login-resources.ts'
 import { JwtMethod } from './method.ts'
 import { pendingLoginPrefixes } from './oidc/pending-logins.ts'
 
-import { whatIfResources } from './what-if/what-if-resources.ts'
+import { whatIfResources } from './what-if-resources.ts'
 
 export type JwtOptions = {
   /** Most characters of a JWT; 0 is no limit. */
@@ -91,6 +91,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
           history: core.history,
           reports,
           issue: (login) => issueLogin(loginParts, login),
+          policyExists,
           now: () => clock.now(),
         }),
         ...explainResources({ method, plan, policyExists }),

@@ -12,11 +12,10 @@ import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { loginTokenType, tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse, ServiceError } from '../../errors.ts'
-import { type GuardedOutcome, guardedWrite, whatIfTurns } from '../../jwt/history/guarded-write.ts'
 import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
 import { LoginHistory } from '../../jwt/history/login-history.ts'
 import { type JwtFailures, sentToken } from '../../jwt/history/sent-token.ts'
-import { onlyChanged, type WhatIf } from '../../jwt/history/what-if.ts'
+import { whatIfTurns } from '../../jwt/history/tried-change.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import type { Keyset, KeysetSource } from '../../jwt/keys/keyset.ts'
@@ -35,14 +34,7 @@ import { type ClusterKeys, clusterKeys } from './cluster/cluster-keys.ts'
 import { LocalFiles } from './cluster/local-files.ts'
 import { ClusterQuestions, type LastReview } from './cluster/questions.ts'
 import { Turns } from './cluster/turns.ts'
-import {
-  byKeys,
-  type Config,
-  checkConfig,
-  type ReadyConfig,
-  readConfig,
-  storedConfig,
-} from './config/config.ts'
+import { byKeys, type Config, checkConfig, type ReadyConfig, storedConfig } from './config/config.ts'
 import { changedRole, type Role, type RoleRecord, readRole, roleWarnings } from './config/role.ts'
 import { StoredConfig } from './config/stored-config.ts'
 import { type Finding, type LintAsked, lintMount, lintRole } from './explain/lint.ts'
@@ -56,7 +48,6 @@ import {
   type LoginInput,
 } from './login/login.ts'
 import { notedLogin } from './what-if/noted-login.ts'
-import { configWhatIf, roleWhatIf, type WhatIfContext } from './what-if/what-if.ts'
 
 export type KubernetesParts = {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
@@ -77,7 +68,7 @@ export type KubernetesParts = {
 }
 
 /** A role as a write sends it. */
-type RoleWrite = Pick<LintAsked, 'exists'> & { readonly sent: RoleRecord }
+export type RoleWrite = Pick<LintAsked, 'exists'> & { readonly sent: RoleRecord }
 
 type Place = Disposable & {
   readonly config: StoredConfig
@@ -85,7 +76,8 @@ type Place = Disposable & {
   readonly client: ClusterClient
   readonly failures: JwtFailures
   readonly history: LoginHistory
-  readonly whatIfs: Limiter
+  /** Of what-ifs. */
+  readonly turns: Limiter
   readonly keyWatch: KeyWatch
   /** The keys that verify tokens, for the configuration that they were fetched with. */
   keys: { readonly of: ReadyConfig; readonly keyset: ClusterKeys | undefined } | undefined
@@ -134,7 +126,7 @@ export class KubernetesMethod {
         onAlert: (alert, url) => this.#parts.onKeyAlert(current(), alert, url),
       }),
       onFetch: (succeeded) => this.#parts.onFetch(current(), succeeded),
-      whatIfs: whatIfTurns(),
+      turns: whatIfTurns(),
       keys: undefined,
       lastReview: undefined,
       unreachableUntil: 0,
@@ -157,12 +149,15 @@ export class KubernetesMethod {
     return this.#places.of(mount).config.find()
   }
 
-  /** Replaces the configuration after its checks; returns the warnings. Asks nobody. */
-  async putConfig(mount: Mount, sent: Config): Promise<string[]> {
-    const path = this.#local.pathOf('ca.crt')
-    checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
+  /** Replaces the configuration after its checks; returns the warnings. Asks nobody. `check` may throw. */
+  async putConfig(
+    mount: Mount,
+    sent: Config,
+    check?: (stored: Config | undefined) => void,
+  ): Promise<string[]> {
+    await this.checkConfig(sent)
     const place = this.#places.of(mount)
-    await place.config.write(storedConfig(sent), this.#parts.clock.now())
+    await place.config.write(storedConfig(sent), this.#parts.clock.now(), check)
     // what was said of another cluster does not count
     place.keys = undefined
     place.lastReview = undefined
@@ -170,6 +165,17 @@ export class KubernetesMethod {
     return sent.verification === 'keys'
       ? ['deleted pods and accounts are accepted until their token ends']
       : []
+  }
+
+  /** Refuses what a write of the configuration would refuse. */
+  async checkConfig(sent: Config): Promise<void> {
+    const path = this.#local.pathOf('ca.crt')
+    checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
+  }
+
+  /** What limits the roles of a mount. */
+  boundsOf(mount: Mount): { readonly mountMaxTtl: number } {
+    return { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
   }
 
   /** Whether this server runs in a cluster, whose authority is in a file. */
@@ -187,7 +193,7 @@ export class KubernetesMethod {
     { sent, exists }: RoleWrite,
     check: (stored: RoleRecord | undefined) => void = () => {},
   ): Promise<string[]> {
-    const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
+    const bounds = this.boundsOf(mount)
     const role = await this.rolesOf(mount).change(name, (stored) => {
       check(stored?.record)
       return changedRole(stored?.record, sent, bounds)
@@ -198,68 +204,10 @@ export class KubernetesMethod {
     return [...warnings, ...(await lintRole(role, exists)).map(({ code, text }) => `${code}: ${text}`)]
   }
 
-  /** Like `putRole`, unless more subjects than `most` would or might lose access. docs/contract/what-if.md#guard */
-  putGuardedRole(
-    mount: Mount,
-    name: string,
-    write: RoleWrite,
-    { most, isSeen }: Pick<WhatIfContext, 'isSeen'> & { readonly most: number },
-  ): Promise<GuardedOutcome> {
-    return this.#places
-      .of(mount)
-      .whatIfs.run(() =>
-        guardedWrite<Role>({
-          days: historyDays(mount),
-          most,
-          find: () => this.rolesOf(mount).find(name),
-          whatIf: (before) => this.#roleWhatIf(mount, { name, before }, write, isSeen),
-          write: (check) => this.putRole(mount, name, write, check),
-        }),
-      )
-  }
-
-  /** What a write of a role would mean for those who logged in recently. docs/contract/what-if.md */
-  roleWhatIf(mount: Mount, name: string, write: RoleWrite, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
-    return this.#places.of(mount).whatIfs.run(async () => {
-      const before = await this.rolesOf(mount).find(name)
-      return this.#roleWhatIf(mount, { name, before }, write, isSeen)
-    })
-  }
-
-  async #roleWhatIf(
-    mount: Mount,
-    { name, before }: { readonly name: string; readonly before: Role | undefined },
-    { sent, exists }: RoleWrite,
-    isSeen: WhatIfContext['isSeen'],
-  ): Promise<WhatIf> {
-    const bounds = { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
-    const after = readRole(name, changedRole(before?.record, sent, bounds))
-    const lint = async (role: Role | undefined) => (role === undefined ? [] : lintRole(role, exists))
-    const findings = { before: await lint(before), after: await lint(after) }
-    return roleWhatIf({ before, after, findings }, { ...(await this.#whatIfContext(mount)), isSeen })
-  }
-
-  /** What a configuration would mean for those who logged in recently; refuses what a write would refuse. */
-  configWhatIf(mount: Mount, sent: Config, isSeen: WhatIfContext['isSeen']): Promise<WhatIf> {
-    return this.#places.of(mount).whatIfs.run(async () => {
-      const path = this.#local.pathOf('ca.crt')
-      checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
-      const context = await this.#whatIfContext(mount)
-      const { roles } = context
-      const lint = async (ready: ReadyConfig | undefined) =>
-        (await lintMount(
-          { roles, findConfig: async () => ready, hasLocalCa: () => this.hasLocalCa() },
-          { role: '', exists: async () => true, tokenType: undefined },
-        )) ?? []
-      const after = readConfig(storedConfig(sent))
-      const findings = onlyChanged({ before: await lint(context.ready), after: await lint(after) })
-      return configWhatIf(after, { ...context, isSeen }, findings)
-    })
-  }
-
-  async #whatIfContext(mount: Mount): Promise<Omit<WhatIfContext, 'isSeen'>> {
-    const { history, roles, config } = this.#places.of(mount)
-    return { mount, history, roles, ready: await config.find(), now: this.#parts.clock.now() }
+  /** What a change of this mount is tried on. */
+  memoryOf(mount: Mount) {
+    const { history, roles, config, turns } = this.#places.of(mount)
+    return { mount, history, roles, config, turns, now: this.#parts.clock.now() }
   }
 
   /** Keeps the memory of logins within its bound. */

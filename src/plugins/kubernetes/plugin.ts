@@ -12,7 +12,7 @@ import { KubernetesReports } from './login/login-reports.ts'
 import { KubernetesMethod, type KubernetesParts } from './method.ts'
 import { configResources, loginResource } from './resources.ts'
 
-import { whatIfResources } from './what-if/what-if-resources.ts'
+import { whatIfResources } from './what-if-resources.ts'
 
 const tidyIntervalMs = 60_000
 

@@ -3,14 +3,14 @@ import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { loginPlace, nameList, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
-import { checkGuard, guardField, guardOf, guardRefused } from '../../jwt/history/what-if-answers.ts'
+import { guardField, made } from '../../jwt/history/tried-change.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 import { configFields, shownConfig } from './config/config.ts'
 import { roleFields, roleForm, shownRole } from './config/role.ts'
 import type { KubernetesReports } from './login/login-reports.ts'
 import type { KubernetesMethod } from './method.ts'
-import { seesRole } from './what-if/what-if-resources.ts'
+import { configChange, roleChange, roleRemoval } from './what-if/tried-changes.ts'
 
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()
 
@@ -32,6 +32,7 @@ export const configResources = ({ method, history: store, policyExists }: Config
       store,
       record: ({ mount }) => method.configRecordOf(mount),
       path: () => 'config',
+      ofTheWrite: ['guard'],
       form: async ({ mount }) => (await method.configOf(mount))?.config,
     },
     read: {
@@ -45,8 +46,11 @@ export const configResources = ({ method, history: store, policyExists }: Config
     write: {
       summary: 'Replace the configuration',
       statuses: [204, 200],
-      input: configFields,
-      handle: async ({ mount, input }) => warned(await method.putConfig(mount, input)),
+      input: configFields.extend({ guard: guardField }),
+      handle: (exchange) => {
+        const { guard, ...input } = exchange.input
+        return made(exchange, configChange({ method, mount: exchange.mount }, input), guard)
+      },
     },
   }),
   nameList('/role', {
@@ -81,27 +85,21 @@ export const configResources = ({ method, history: store, policyExists }: Config
       summary: 'Create or update a role',
       statuses: [204, 200],
       input: roleFields.extend({ guard: guardField }),
-      handle: async (exchange) => {
-        const { call, mount, params, input } = exchange
+      handle: (exchange) => {
+        const { mount, params, input } = exchange
         const { guard, ...sent } = input
         const write = { sent, exists: (policy: string) => policyExists(policy, mount.namespace) }
-        const most = guardOf(call.query, guard)
-        if (most === undefined) return warned(await method.putRole(mount, roleName(params), write))
-        checkGuard(most)
-        const guarded = { most, isSeen: seesRole(exchange) }
-        const written = await method.putGuardedRole(mount, roleName(params), write, guarded)
-        return 'refused' in written ? guardRefused(written.refused, most) : warned(written.warnings)
+        return made(exchange, roleChange({ method, mount }, roleName(params), write), guard)
       },
     },
     delete: {
       summary: 'Delete a role',
       input: z.object({}),
-      handle: ({ mount, params }) => method.rolesOf(mount).delete(roleName(params)),
+      handle: (exchange) =>
+        made(exchange, roleRemoval({ method, mount: exchange.mount }, roleName(exchange.params))),
     },
   }),
 ]
-
-const warned = (warnings: string[]): Reply | undefined => (warnings.length === 0 ? undefined : { warnings })
 
 const loginInput = z.object({
   role: stringField.describe('Role to log in with'),

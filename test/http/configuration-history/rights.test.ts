@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Client, inside, type Json } from '../../support/client.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { aRole, callerWith } from './callers.ts'
 
 let server: TestServer
 let root: Client
@@ -11,19 +12,12 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 let count = 0
-async function clientWith(policy: string, namespace = ''): Promise<Client> {
-  const name = `p${++count}`
-  const options = inside(namespace)
-  expect((await root.write(`sys/policies/acl/${name}`, { policy }, options)).status).toBeLessThan(300)
-  const made = await root.write('auth/token/create', { policies: [name] }, options)
-  return root.with(String(made.body.auth?.client_token))
-}
+const clientWith = (policy: string, namespace = ''): Promise<Client> => callerWith(root, policy, { namespace })
 
-const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['a'] }
 /** A role with two versions. */
-async function aRole(path = `auth/jwt/role/r${++count}`): Promise<string> {
-  await root.write(path, { ...role, token_policies: ['one'] })
-  await root.write(path, { ...role, token_policies: ['two'] })
+async function twiceWritten(path = `auth/jwt/role/r${++count}`): Promise<string> {
+  await root.write(path, aRole({ token_policies: ['one'] }))
+  await root.write(path, aRole({ token_policies: ['two'] }))
   return path
 }
 
@@ -35,7 +29,7 @@ const pathsOf = async (client: Client, query: string, namespace = ''): Promise<s
 }
 
 test('nobody without a token sees a history or takes a change back', async () => {
-  const path = await aRole()
+  const path = await twiceWritten()
 
   for (const query of ['history=true', 'version=1'])
     expect((await server.anonymous.read(`${path}?${query}`)).status).toBe(403)
@@ -45,7 +39,7 @@ test('nobody without a token sees a history or takes a change back', async () =>
 })
 
 test('a history needs read of its path, a revert the rights of a write', async () => {
-  const path = await aRole()
+  const path = await twiceWritten()
   const reader = await clientWith(`path "${path}" { capabilities = ["read"] }`)
   const writer = await clientWith(`path "${path}" { capabilities = ["update"] }`)
 
@@ -59,7 +53,7 @@ test('a history needs read of its path, a revert the rights of a write', async (
 })
 
 test('bringing back what is deleted needs create', async () => {
-  const path = await aRole()
+  const path = await twiceWritten()
   await root.delete(path)
   const updater = await clientWith(`path "${path}" { capabilities = ["update"] }`)
   const creator = await clientWith(`path "${path}" { capabilities = ["create"] }`)
@@ -69,7 +63,7 @@ test('bringing back what is deleted needs create', async () => {
 })
 
 test('a revert writes only what the parameter rules of the caller allow', async () => {
-  const path = await aRole()
+  const path = await twiceWritten()
   const limited = await clientWith(
     `path "${path}" { capabilities = ["update", "read"]
        denied_parameters = { token_policies = ["one"] } }`,
@@ -81,7 +75,7 @@ test('a revert writes only what the parameter rules of the caller allow', async 
 })
 
 test('another spelling of a role is the same object, and a rule that denies one denies the other', async () => {
-  const path = await aRole()
+  const path = await twiceWritten()
   const spelled = path.toUpperCase().replace('AUTH/JWT/ROLE', 'auth/jwt/role')
   const kept = await clientWith(`path "auth/jwt/role/*" { capabilities = ["read"] }
     path "${path}" { capabilities = ["deny"] }`)
@@ -91,8 +85,8 @@ test('another spelling of a role is the same object, and a rule that denies one 
 })
 
 test('the log shows only the objects whose path the caller may read', async () => {
-  const mine = await aRole()
-  const theirs = await aRole()
+  const mine = await twiceWritten()
+  const theirs = await twiceWritten()
   const ada = await clientWith(`path "sys/history" { capabilities = ["read"] }
     path "sys/history/deleted" { capabilities = ["read"] }
     path "${mine}" { capabilities = ["read"] }`)
@@ -157,7 +151,7 @@ test('each namespace has a log of its own, which goes with it', async () => {
 test('a mount that moves to another namespace takes its history along', async () => {
   await root.write('sys/namespaces/target')
   await root.write('sys/auth/leaves', { type: 'jwt' })
-  await aRole('auth/leaves/role/a')
+  await twiceWritten('auth/leaves/role/a')
   await root.write('sys/remount', { from: 'auth/leaves', to: 'target/auth/arrived' })
   const ns = inside('target')
   await expect.poll(async () => (await root.read('auth/arrived/role/a', ns)).status).toBe(200)
@@ -180,12 +174,12 @@ test.each([
   ['after=../../x', 400],
   ['after=zzz', 200],
 ])('the log with %s is %d', async (query, status) => {
-  await aRole()
+  await twiceWritten()
   expect((await root.read(`sys/history?${query}`)).status).toBe(status)
 })
 
 test('since leaves out what is older, and next leads through all pages', async () => {
-  const path = await aRole()
+  const path = await twiceWritten()
   expect(await pathsOf(root, '?since=2036-01-01T00:00:00Z')).toEqual([])
   expect(await pathsOf(root, '?since=1h&limit=1')).toEqual([path])
 
@@ -201,7 +195,7 @@ test('since leaves out what is older, and next leads through all pages', async (
 })
 
 test('a history can be wrapped', async () => {
-  const path = await aRole()
+  const path = await twiceWritten()
   const wrapped = await root.read(`${path}?history=true`, { headers: { 'X-Vault-Wrap-TTL': '60' } })
   const token = String(wrapped.body.wrap_info?.token)
 

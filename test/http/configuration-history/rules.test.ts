@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Client, inside, type Json } from '../../support/client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { aRole, callerWith } from './callers.ts'
 
 let server: TestServer
 let root: Client
@@ -13,35 +14,18 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 let count = 0
 const newRole = () => `auth/jwt/role/r${++count}`
-const aRole = (changes: object = {}) => ({
-  role_type: 'jwt',
-  user_claim: 'sub',
-  bound_audiences: ['a'],
-  ...changes,
-})
-
 const versions = async (client: Client, path: string): Promise<Json[]> => {
   const answer = await client.read(`${path}?history=true`)
   expect([answer.status, answer.text]).toEqual([200, expect.anything()])
   return answer.body.data?.versions as unknown as Json[]
 }
 
-async function tokenWith(policy: string, display = 'ada', namespace = ''): Promise<string> {
-  const name = `p${++count}`
-  const options = inside(namespace)
-  expect((await root.write(`sys/policies/acl/${name}`, { policy }, options)).status).toBe(204)
-  const made = await root.write('auth/token/create', { policies: [name], display_name: display }, options)
-  return String(made.body.auth?.client_token)
-}
-const clientWith = async (policy: string, display?: string): Promise<Client> =>
-  server.root.with(await tokenWith(policy, display))
-
 const secret = 'a-secret-that-nobody-may-see'
 
 test('the history says who changed what, when and with which request', async () => {
   const path = newRole()
   await root.write(path, aRole({ bound_claims: { repository: 'one', team: 'x' } }))
-  const ada = await clientWith(`path "${path}" { capabilities = ["read", "update"] }`)
+  const ada = await callerWith(root, `path "${path}" { capabilities = ["read", "update"] }`)
 
   await ada.write(path, aRole({ bound_claims: { repository: 'two', team: 'x' }, token_ttl: '1h' }))
 

@@ -91,6 +91,32 @@ test('a guarded write that would lock a pod out is refused with the report', asy
   expect([refused.status, reportOf(refused).lose, written.status]).toEqual([409, 1, 204])
 })
 
+test('a guarded deletion or configuration that would lock a pod out is refused with the report', async () => {
+  const at = await usedMount()
+  const { cluster } = await pods()
+  const { url: kubernetes_host, caPem: kubernetes_ca_cert, reviewer: token_reviewer_jwt } = cluster
+  const same = { kubernetes_host, kubernetes_ca_cert, token_reviewer_jwt, disable_local_ca_jwt: true }
+
+  const refused = [
+    await at.root.delete(`${at.path}/role/r?guard=0`),
+    await at.root.write(`${at.path}/config?guard=0`, {
+      ...same,
+      issuer: 'https://x',
+      disable_iss_validation: false,
+    }),
+  ]
+  const made = [
+    await at.root.write(`${at.path}/config`, { ...same, guard: 0 }),
+    await at.root.delete(`${at.path}/role/r?guard=1`),
+  ]
+
+  expect(refused.map((one) => [one.status, reportOf(one).lose])).toEqual([
+    [409, 1],
+    [409, 1],
+  ])
+  expect(made.map(({ status }) => status)).toEqual([204, 204])
+})
+
 test.each([
   { name: 'the same', change: {}, found: { succeed: 1 } },
   {

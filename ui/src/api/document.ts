@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 2ce68ea9c02f50e36d5a1ffe61173bcb
+// made by `npm run ui:types` from the server's OpenAPI document 225d1b06acb54aac0d2e063e8fb0d088
 
 export interface paths {
     "/health/live": {
@@ -4532,6 +4532,22 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["jwt-role-name-what-if-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{jwt_mount_path}/cel/role/{name}/what-if": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["jwt-cel-role-name-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-cel-role-name-what-if-post-answer"];
                     };
                 };
             };
@@ -12266,6 +12282,7 @@ export interface components {
             require_authorization_details?: boolean;
             allowed_key_thumbprints?: string[];
             skip_jwks_validation?: boolean;
+            guard?: number;
         };
         "jwt-config-post-answer": {
             request_id: string;
@@ -12573,6 +12590,7 @@ export interface components {
             expiration_leeway?: string;
             not_before_leeway?: string;
             message?: string;
+            guard?: number;
         };
         "jwt-cel-role-name-post-answer": {
             request_id: string;
@@ -12607,6 +12625,7 @@ export interface components {
             expiration_leeway?: string;
             not_before_leeway?: string;
             message?: string;
+            guard?: number;
         };
         "jwt-cel-role-name-patch-answer": {
             request_id: string;
@@ -13208,6 +13227,103 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["jwt-role-name-what-if-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-what-if-post-data": {
+            history_days: number;
+            since: string;
+            subjects: number;
+            succeed: number;
+            lose: number;
+            unknown: number;
+            regain: number;
+            refused_before: number;
+            losers: ({
+                role: string;
+                subject: string;
+                entity_id: string;
+                path: string;
+                last_login_at: string;
+                logins: number;
+                check: string;
+                reason: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            cannot_be_judged: ({
+                check: string;
+                subjects: number;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            refusals: {
+                tried: number;
+                would_succeed: number;
+                unknown: number;
+                request_ids: string[];
+            } & {
+                [key: string]: unknown;
+            };
+            admits_more: ({
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                field: string;
+                before: unknown;
+                after: unknown;
+            } & {
+                [key: string]: unknown;
+            })[];
+            lint: {
+                before: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                after: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-what-if-post-input": {
+            cel_program?: {
+                [key: string]: unknown;
+            };
+            bound_audiences?: string[];
+            clock_skew_leeway?: string;
+            expiration_leeway?: string;
+            not_before_leeway?: string;
+            message?: string;
+        };
+        "jwt-cel-role-name-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-cel-role-name-what-if-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -14056,6 +14172,7 @@ export interface components {
             verification?: string;
             token_max_lifetime?: string;
             allowed_key_thumbprints?: string[];
+            guard?: number;
         };
         "kubernetes-config-post-answer": {
             request_id: string;

@@ -92,7 +92,7 @@ export async function examineCel(
 }
 
 /** What a role asks of the token itself, as an ordinary role says it. */
-export const askedOf = ({ name, record }: CelRole): Role => ({
+export const askedOf = ({ name, record, program }: CelRole): Role => ({
   name,
   record: {
     bound_audiences: record.bound_audiences,
@@ -102,6 +102,7 @@ export const askedOf = ({ name, record }: CelRole): Role => ({
   },
   boundClaims: [],
   isCel: true,
+  program,
 })
 
 const isOfVariable = (outcome: Outcome): boolean => outcome.kind === 'error' && outcome.variable !== ''

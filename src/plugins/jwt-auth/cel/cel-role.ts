@@ -97,6 +97,8 @@ function lowered({ cel_program, ...patch }: JsonObject): JsonObject {
   return { ...patch, cel_program: Object.fromEntries(members) }
 }
 
+export const shownCelRole = ({ name, record }: CelRole) => ({ name, ...record })
+
 /** The warnings of a write. */
 export function celRoleWarnings({ program }: CelRole): string[] {
   const names = program.variables.map(({ name }) => name)

@@ -119,6 +119,7 @@ export type Role = {
   readonly policyTemplates?: readonly PolicyTemplate[] | undefined
   /** What a CEL role asks of a token before its program runs. docs/contract/cel.md#login */
   readonly isCel?: true
+  readonly program?: object
 }
 
 const withoutTypes = { role_type: 'jwt', bound_claims_type: 'string' } as const

@@ -12,13 +12,17 @@ import type { Config } from '../config/jwt-config.ts'
 import type { Role, RoleRecord } from '../config/role.ts'
 
 /** Whom a role would let in that it did not let in before, where that follows from its fields. */
-export function roleAdmitsMore(before: Role | undefined, { record, boundClaims }: Role): FieldChange[] {
+export function roleAdmitsMore(
+  before: Role | undefined,
+  { record, boundClaims, program }: Role,
+): FieldChange[] {
   if (before === undefined) return [{ field: 'role', text: 'the role is new' }]
   const former = before.record
   return [
     ...audiences(former, record),
     ...subjects(former, record),
     ...claimsUnbound(before.boundClaims, boundClaims),
+    ...when(!isSame(program, before.program), 'cel_program', 'tokens that the new program accepts'),
     ...addedItems(
       'token_bound_cidrs',
       former.token_bound_cidrs ?? [],
@@ -41,17 +45,18 @@ export function roleAdmitsMore(before: Role | undefined, { record, boundClaims }
       'claim_mappings_text_only',
       'tokens whose mapped claims are no texts',
     ),
-    ...(['expiration_leeway', 'not_before_leeway', 'clock_skew_leeway'] as const).flatMap((field) =>
-      when(leeway(record[field]) > leeway(former[field]), field, 'tokens before or after their time'),
-    ),
+    ...Object.entries(usualLeeways).flatMap(([field, usual]) => {
+      const secondsOf = (one: RoleRecord) => Math.max(0, one[field as keyof typeof usualLeeways] || usual)
+      return when(secondsOf(record) > secondsOf(former), field, 'tokens before or after their time')
+    }),
     ...(record.allowed_redirect_uris ?? [])
       .filter((uri) => former.allowed_redirect_uris?.includes(uri) !== true)
       .map((uri) => ({ field: 'allowed_redirect_uris', text: text(uri) })),
   ]
 }
 
-const leeway = (seconds: number | undefined): number =>
-  seconds === 0 || seconds === undefined ? 150 : seconds
+/** In seconds; a negative one is none. docs/contract/jwt.md#roles */
+const usualLeeways = { expiration_leeway: 150, not_before_leeway: 150, clock_skew_leeway: 60 }
 
 function audiences(former: RoleRecord, record: RoleRecord): FieldChange[] {
   const [before, after] = [former.bound_audiences ?? [], record.bound_audiences ?? []]

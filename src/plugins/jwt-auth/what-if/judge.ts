@@ -10,8 +10,8 @@ import {
   type Verdict,
   verdict,
 } from '../../../jwt/history/judged.ts'
-import type { RememberedLogin } from '../../../jwt/history/login-history.ts'
 import { anyMatches } from '../../../jwt/history/patterns.ts'
+import type { TriedLogin } from '../../../jwt/history/try-logins.ts'
 import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
 import { allowedKeys } from '../../../jwt/keys/pins.ts'
@@ -34,15 +34,6 @@ export type Tried = {
   readonly tokenType: string | undefined
   /** Of the keys that were fetched for the configuration; undefined if they are not needed, or not known. */
   readonly keyIds: ReadonlySet<string> | undefined
-}
-
-/** A login as it is remembered, with its claims. */
-export type TriedLogin = {
-  readonly login: Pick<
-    RememberedLogin,
-    'path' | 'asToken' | 'byDefault' | 'address' | 'algorithm' | 'keyId' | 'matched'
-  >
-  readonly recalled: RecalledClaims
 }
 
 /**
@@ -71,7 +62,10 @@ function* verdictsOf(tried: TriedLogin, now: Tried, before: Tried): Generator<Ve
     )
   yield* ofKeys(tried, settled, before)
   yield* ofRegistered(tried, settled, before)
-  if (role.isCel === true) return
+  if (role.isCel === true) {
+    if (!isSame(role.program, before.role.program)) yield unknown('program')
+    return
+  }
   yield* ofIdentity(tried, settled, before)
   for (const [index, bound] of role.boundClaims.entries())
     yield { ...ofBoundClaim(tried, bound, before), index }

@@ -43,10 +43,16 @@ export class StoredConfig implements Disposable {
     }
   }
 
-  /** `written`: now, in milliseconds since the epoch. */
-  async write(config: Config, written: number): Promise<void> {
+  /** `written`: now, in milliseconds since the epoch. If `check` throws, nothing is written. */
+  async write(config: Config, written: number, check?: (stored: Config | undefined) => void): Promise<void> {
+    const value = { ...config, written }
     try {
-      await this.#view.write([{ key, value: { ...config, written } }])
+      if (check === undefined) await this.#view.write([{ key, value }])
+      else
+        await this.#view.update(key, (stored) => {
+          check(stored === undefined ? undefined : readConfig(stored).config)
+          return value
+        })
     } finally {
       this.#ready = undefined
     }

@@ -1,6 +1,6 @@
 import { checkAudience } from '../../../jwt/checks/claims.ts'
 import { coreRefusal } from '../../../jwt/history/core-refusal.ts'
-import { type RecalledClaims, recalledAudiences } from '../../../jwt/history/hashed-claims.ts'
+import { recalledAudiences } from '../../../jwt/history/hashed-claims.ts'
 import {
   isSame,
   type Judged,
@@ -10,8 +10,8 @@ import {
   type Verdict,
   verdict,
 } from '../../../jwt/history/judged.ts'
-import type { RememberedLogin } from '../../../jwt/history/login-history.ts'
 import { anyMatches } from '../../../jwt/history/patterns.ts'
+import type { TriedLogin } from '../../../jwt/history/try-logins.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
 import { addressMatches } from '../../../lib/net/cidr.ts'
 import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
@@ -27,11 +27,6 @@ export type Tried = {
   readonly ready: ReadyConfig | undefined
   /** The type of the tokens of the mount. */
   readonly tokenType: string | undefined
-}
-
-export type TriedLogin = {
-  readonly login: Pick<RememberedLogin, 'address' | 'matched'>
-  readonly recalled: RecalledClaims
 }
 
 /** Like that of JWT mounts; what the cluster would say counts as it was. docs/contract/what-if.md#mounts-of-type-kubernetes */

@@ -1,4 +1,3 @@
-import type { Mount } from '../../../core/mounts/mount.ts'
 import type { StoredRoles } from '../../../core/records/stored-roles.ts'
 import {
   addedItems,
@@ -8,70 +7,62 @@ import {
   tokenChanges,
   when,
 } from '../../../jwt/history/field-changes.ts'
-import { KnownValues, recalled } from '../../../jwt/history/hashed-claims.ts'
-import { historyDays } from '../../../jwt/history/history-days.ts'
-import { isSame, refusedBefore } from '../../../jwt/history/judged.ts'
-import type { LoginHistory } from '../../../jwt/history/login-history.ts'
-import { type FieldChange, type WhatIf, type WhatIfParts, whatIf } from '../../../jwt/history/what-if.ts'
-import type { JsonValue } from '../../../lib/text/json.ts'
+import { isSame } from '../../../jwt/history/judged.ts'
+import { nothingShown, tryLogins, type AskedChange, type WhatIfPlace } from '../../../jwt/history/try-logins.ts'
+import type { FieldChange, WhatIf } from '../../../jwt/history/what-if.ts'
 import { nearMiss } from '../../../logins/refusals/hints.ts'
+import type { JsonValue } from '../../../lib/text/json.ts'
 import type { ReadyConfig } from '../config/config.ts'
 import { type Role, readRole } from '../config/role.ts'
 import { audiencesOf } from '../login/login.ts'
-import { judge, type Tried, type TriedLogin } from './judge.ts'
+import { judge, type Tried } from './judge.ts'
 import { nameKey, namespaceKey } from './noted-login.ts'
 
-export type WhatIfContext = {
-  readonly mount: Mount
-  readonly history: LoginHistory
+export type WhatIfContext = WhatIfPlace & {
   readonly roles: StoredRoles<Role>
   readonly ready: ReadyConfig | undefined
-  readonly now: number
-  /** Whether the caller may see what a role expects. */
-  isSeen(role: string): boolean
 }
 
-/** A role before and after, with what the linter says of both. */
+/** A role before and after, with the findings of the linter. Undefined: there is none. */
 type RoleChange = {
+  readonly name: string
   readonly before: Role | undefined
-  readonly after: Role
+  readonly after: Role | undefined
   readonly findings: WhatIf['lint']
 }
 
-type Change = { readonly before: Tried | undefined; readonly now: Tried }
-
-/** What a role as it would be written means for those who log in with it. docs/contract/what-if.md */
+/** The report for those who log in with a role. docs/contract/what-if.md */
 export async function roleWhatIf(
-  { before, after, findings }: RoleChange,
+  { name, before, after, findings }: RoleChange,
   context: WhatIfContext,
 ): Promise<WhatIf> {
   const { mount, ready, isSeen } = context
-  const common = { ready, tokenType: mount.config.token_type }
-  const change = { before: before && { ...common, role: before }, now: { ...common, role: after } }
+  const triedWith = (role: Role | undefined): Tried | undefined =>
+    role && { role, ready, tokenType: mount.config.token_type }
+  const change = { before: triedWith(before), now: triedWith(after) }
   return tryAll(context, {
-    role: after.name,
+    role: name,
     changeOf: () => change,
     values: [before, after].flatMap((role) => (role === undefined ? [] : valuesNamedBy(role))),
-    rest: isSeen(after.name)
+    rest: isSeen(name)
       ? {
-          admits_more: roleAdmitsMore(before, after),
-          changes: tokenChanges(['alias_name_source'], before?.record, after.record),
+          admits_more: after === undefined ? [] : roleAdmitsMore(before, after),
+          changes:
+            after === undefined ? [] : tokenChanges(['alias_name_source'], before?.record, after.record),
           lint: findings,
         }
       : nothingShown,
   })
 }
 
-const nothingShown: WhatIfParts['rest'] = { admits_more: [], changes: [], lint: { before: [], after: [] } }
-
-/** What a configuration as it would be written means for everybody who logs in at the mount. */
+/** The report of a configuration for everybody who logs in at the mount. */
 export async function configWhatIf(
   after: ReadyConfig,
   context: WhatIfContext,
   findings: WhatIf['lint'],
 ): Promise<WhatIf> {
   const { mount, ready, roles } = context
-  const changes = new Map<string, Change>()
+  const changes = new Map<string, { before: Tried | undefined; now: Tried }>()
   for (const role of await roles.all()) {
     const now = { role, ready: after, tokenType: mount.config.token_type }
     changes.set(role.name, { before: ready && { ...now, ready }, now })
@@ -90,54 +81,18 @@ const valuesNamedBy = ({ record }: Role): string[] =>
     (name) => !name.includes('*'),
   )
 
-type Asked = {
-  readonly role: string | undefined
-  changeOf(role: string): Change | undefined
-  readonly values: readonly string[]
-  readonly rest: WhatIfParts['rest']
-}
-
-async function tryAll(
-  { history, mount, now, isSeen }: WhatIfContext,
-  { role, changeOf, values, rest }: Asked,
-): Promise<WhatIf> {
-  const days = historyDays(mount)
-  const known = new KnownValues(await history.hash())
-  known.add(values)
-  return whatIf({
-    days,
-    now,
-    logins: () => history.logins(days, role),
-    tryBoth: (name, login) => {
-      const change = changeOf(name)
-      const tried: TriedLogin = { login, recalled: recalled(login, known) }
-      return (
-        change && {
-          before: change.before === undefined ? refusedBefore : judge(tried, change.before, change.before),
-          now: judge(tried, change.now, change.before ?? { ...change.now, role: readRole('', {}) }),
-        }
-      )
+const tryAll = (context: WhatIfContext, asked: AskedChange<Tried>): Promise<WhatIf> =>
+  tryLogins<Tried>(context, asked, {
+    judge,
+    nobody: (now) => ({ ...now, role: readRole('', {}) }),
+    describe: (_name, { address }, { tried, claims, verdict }) => {
+      const { expected, seen } = comparedBy(verdict.name, { tried, claims, address })
+      const hint = nearMiss({ expected, seen: [seen].flat(), isLiteral: false })
+      return { expected, seen, hint, detail: '' }
     },
-    describe: (name, login, { name: check }) => {
-      const { claims } = recalled(login, known)
-      const { expected, seen } = comparedBy(check, {
-        tried: changeOf(name)?.now,
-        claims,
-        address: login.address,
-      })
-      return {
-        expected,
-        seen,
-        hint: nearMiss({ expected, seen: [seen].flat(), isLiteral: false }),
-        detail: '',
-      }
-    },
-    isSeen,
     // the names of a refused login were refused before the cluster vouched for them
     refusals: () => [],
-    rest,
   })
-}
 
 /** What a check compares, as `explain` shows it. docs/contract/kubernetes.md#explain */
 function comparedBy(

@@ -88,6 +88,21 @@ describe('a configuration', () => {
   })
 })
 
+test('a guarded configuration that would lock somebody out is refused with the report', async () => {
+  const config = { jwt_validation_pubkeys: [desk.pem], default_role: 'dev' }
+  const narrower = { ...config, bound_issuer: 'https://x' }
+
+  const inQuery = await desk.root.write('auth/jwt/config?guard=0', narrower)
+  const inBody = await desk.root.write('auth/jwt/config', { ...narrower, guard: 0 })
+  const wrong = await desk.root.write('auth/jwt/config?guard=x', config)
+
+  expect([inQuery.status, inBody.status, wrong.status]).toEqual([409, 409, 400])
+  expect(reportOf(inQuery)).toMatchObject({ subjects: 1, lose: 1 })
+  expect((await desk.root.read('auth/jwt/config')).body.data?.['bound_issuer']).toBe('')
+  expect((await desk.root.write('auth/jwt/config?guard=0', config)).status).toBe(204)
+  expect((await desk.root.read('auth/jwt/config')).body.data).not.toHaveProperty('guard')
+})
+
 describe('rights', () => {
   const role = { role_type: 'jwt', bound_audiences: ['elsewhere'] }
 

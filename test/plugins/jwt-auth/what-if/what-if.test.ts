@@ -373,12 +373,15 @@ describe('the report', () => {
       bound_claims: { repository: ['acme/shop', 'acme/*'] },
       token_policies: ['deploy', 'nobody-made-it'],
       token_ttl: 60,
+      expiration_leeway: 149,
+      clock_skew_leeway: 61,
     })
 
     expect(reportOf(answer).admits_more).toEqual([
       { field: 'bound_audiences', text: 'tokens for audience "vault"' },
       { field: 'bound_subject', text: 'any subject' },
       { field: 'bound_claims.repository', text: 'values like "acme/*"' },
+      { field: 'clock_skew_leeway', text: 'tokens before or after their time' },
     ])
     expect(reportOf(answer).changes).toEqual([
       { field: 'token_ttl', before: 900, after: 60 },
@@ -472,6 +475,20 @@ describe('guard', () => {
     expect([data['bound_claims'], data['guard']]).toEqual([narrower.bound_claims, undefined])
   })
 
+  test('a guarded deletion of a role that somebody logs in with is refused with the report', async () => {
+    const mount = await mountWithLogins({}, {})
+    const path = `auth/${mount}/role/ci`
+
+    const refused = await fixture.root.delete(`${path}?guard=0`)
+
+    expect([refused.status, numbers(refused)]).toEqual([409, all({ lose: 1 })])
+    expect(reportOf(refused).losers).toMatchObject([{ role: 'ci', check: 'role', reason: 'role_unknown' }])
+    expect((await fixture.root.read(path)).status).toBe(200)
+    expect((await fixture.root.delete(`${path}?guard=1`)).status).toBe(204)
+    expect((await fixture.root.read(path)).status).toBe(404)
+    expect((await fixture.root.delete(`${path}?guard=0`)).status).toBe(204)
+  })
+
   test('a guarded revert is a guarded write', async () => {
     const mount = await mountWithLogins({}, {})
     await fixture.root.write(`auth/${mount}/role/ci`, narrower)
@@ -520,5 +537,75 @@ describe('guard', () => {
       400,
       ["'guard' needs a memory of logins: 'history_days' of the mount is 0"],
     ])
+  })
+})
+
+describe('a CEL role', () => {
+  const program = (expression: string) => ({ cel_program: { expression }, bound_audiences: ['gatehouse'] })
+  const before = program("pb.Auth{alias: logical.Alias{name: 'x:' + claims.sub}}")
+
+  const patch = (path: string, fields: Fields): Promise<Answer> =>
+    fixture.root.call('PATCH', path, fields, {
+      headers: { 'Content-Type': 'application/merge-patch+json' },
+    })
+
+  async function mountWithProgram(): Promise<string> {
+    const mount = await fixture.mount({ role: {} })
+    await fixture.root.write(`auth/${mount}/cel/role/prog`, before)
+    const jwt = await fixture.sign({})
+    const login = await fixture.server.anonymous.write(`auth/${mount}/cel/login`, { role: 'prog', jwt })
+    expect(login.status, login.text).toBe(200)
+    return mount
+  }
+
+  test.each([
+    { name: 'the same', change: before, found: { succeed: 1 } },
+    {
+      name: 'another audience',
+      change: { ...before, bound_audiences: ['x'] },
+      found: { lose: 1 },
+      check: 'audience',
+    },
+    { name: 'another program', change: program('false'), found: { unknown: 1 } },
+  ])('is tried as far as no program would have to read claims: $name', async ({ change, found, check }) => {
+    const mount = await mountWithProgram()
+
+    const answer = await fixture.root.write(`auth/${mount}/cel/role/PROG/what-if`, change)
+
+    expect([answer.status, numbers(answer)]).toEqual([200, all(found)])
+    expect(checksOf(answer)).toEqual(check === undefined ? [] : [check])
+    expect((await fixture.root.read(`auth/${mount}/cel/role/prog`)).body.data).toMatchObject(before)
+  })
+
+  test('that a write would refuse is refused in the same words', async () => {
+    const mount = await mountWithProgram()
+    const path = `auth/${mount}/cel/role/prog`
+
+    const tried = await fixture.root.write(`${path}/what-if`, program('claims.'))
+    const written = await fixture.root.write(path, program('claims.'))
+
+    expect([tried.status, tried.body.errors]).toEqual([400, written.body.errors])
+  })
+
+  test('a guard counts whoever a new program would have to judge, for each way of changing it', async () => {
+    const mount = await mountWithProgram()
+    const path = `auth/${mount}/cel/role/prog`
+    const change = program('false')
+
+    const refused = [
+      await fixture.root.write(`${path}?guard=0`, change),
+      await fixture.root.write(path, { ...change, guard: 0 }),
+      await patch(`${path}?guard=0`, change),
+      await patch(path, { ...change, guard: 0 }),
+      await fixture.root.delete(`${path}?guard=0`),
+    ]
+
+    expect(refused.map((one) => [one.status, reportOf(one).cannot_be_judged])).toEqual([
+      ...Array.from({ length: 4 }, () => [409, [expect.objectContaining({ check: 'program', subjects: 1 })]]),
+      [409, []],
+    ])
+    expect((await fixture.root.read(path)).body.data).toMatchObject(before)
+    expect((await patch(`${path}?guard=0`, { message: 'no' })).status).toBe(200)
+    expect((await fixture.root.delete(`${path}?guard=1`)).status).toBe(204)
   })
 })
