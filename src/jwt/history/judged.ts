@@ -39,7 +39,4 @@ export function judgedBy(verdicts: Iterable<Verdict>): Judged {
 export const refusedBefore: Judged = { refused: { name: 'config', isUnknown: false }, unknown: [] }
 
 /** The role is gone. */
-export const goneNow: Judged = {
-  refused: verdict('role', { reason: 'role_unknown', text: '' }),
-  unknown: [],
-}
+export const goneNow: Judged = { refused: verdict('role', { reason: 'role_unknown', text: '' }), unknown: [] }

@@ -44,8 +44,7 @@ const seesRole = (exchange: Asking) => (role: string) =>
 export const tried = <Stored extends { readonly record: object }>(
   exchange: Asking,
   change: TriedChange<Stored>,
-): Promise<WhatIf> =>
-  change.turns.run(async () => change.whatIf(await change.find(), seesRole(exchange)))
+): Promise<WhatIf> => change.turns.run(async () => change.whatIf(await change.find(), seesRole(exchange)))
 
 const changes = new Changes({ view: { write: async () => true }, tooMany: 'too many changes at a time' })
 

@@ -84,11 +84,7 @@ export async function tryLogins<Tried>(
       return change && twice({ login, recalled: recalled(login, known) }, change)
     },
     describe: (name, login, verdict) =>
-      describe(name, login, {
-        tried: changeOf(name)?.now,
-        claims: recalled(login, known).claims,
-        verdict,
-      }),
+      describe(name, login, { tried: changeOf(name)?.now, claims: recalled(login, known).claims, verdict }),
     isSeen,
     refusals: () => refusals({ twice, known: knownWith }),
     rest,

@@ -117,8 +117,7 @@ export const celResources = ({
     },
     delete: {
       summary: 'Delete a CEL role',
-      handle: (exchange) =>
-        made(exchange, celRoleRemoval(method, exchange.mount, roleName(exchange.params))),
+      handle: (exchange) => made(exchange, celRoleRemoval(method, exchange.mount, roleName(exchange.params))),
     },
   }),
   resource('/cel/login', {

@@ -119,8 +119,7 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
     },
     delete: {
       summary: 'Delete a role',
-      handle: (exchange) =>
-        made(exchange, roleRemoval(method, exchange.mount, roleName(exchange.params))),
+      handle: (exchange) => made(exchange, roleRemoval(method, exchange.mount, roleName(exchange.params))),
     },
   }),
 ]

@@ -12,7 +12,8 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 let count = 0
-const clientWith = (policy: string, namespace = ''): Promise<Client> => callerWith(root, policy, { namespace })
+const clientWith = (policy: string, namespace = ''): Promise<Client> =>
+  callerWith(root, policy, { namespace })
 
 /** A role with two versions. */
 async function twiceWritten(path = `auth/jwt/role/r${++count}`): Promise<string> {

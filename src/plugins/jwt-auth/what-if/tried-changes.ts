@@ -2,7 +2,14 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import { type TriedChange, warned } from '../../../jwt/history/tried-change.ts'
 import { parseLossless, stringifyJson } from '../../../lib/text/json.ts'
 import { askedOf } from '../cel/cel-login.ts'
-import { type CelRole, type CelRoleInput, celRoleWarnings, newCelRole, readCelRole, shownCelRole } from '../cel/cel-role.ts'
+import {
+  type CelRole,
+  type CelRoleInput,
+  celRoleWarnings,
+  newCelRole,
+  readCelRole,
+  shownCelRole,
+} from '../cel/cel-role.ts'
 import { type Config, type ConfigInput, readConfig, replaced } from '../config/jwt-config.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import { changedRole, type Role, readRole } from '../config/role.ts'
@@ -50,11 +57,7 @@ export function roleChange(
   }
 }
 
-export function roleRemoval(
-  method: JwtMethod,
-  mount: Mount,
-  name: string,
-): TriedChange<Role> {
+export function roleRemoval(method: JwtMethod, mount: Mount, name: string): TriedChange<Role> {
   const { roles } = method.stateOf(mount)
   return {
     turns: method.memoryOf(mount).turns,

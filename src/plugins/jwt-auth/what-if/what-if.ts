@@ -20,10 +20,7 @@ import type { Finding } from '../explain/lint.ts'
 import { configAdmitsMore, roleAdmitsMore } from './changes.ts'
 import { judge, keySources, type Tried } from './judge.ts'
 
-export type WhatIfContext = WhatIfPlace & {
-  readonly state: MountState
-  readonly failures: JwtFailures
-}
+export type WhatIfContext = WhatIfPlace & { readonly state: MountState; readonly failures: JwtFailures }
 
 type Lint<Subject> = (subject: Subject, config: Config | undefined) => Promise<readonly Finding[]>
 

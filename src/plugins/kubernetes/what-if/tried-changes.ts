@@ -9,10 +9,7 @@ import { configWhatIf, roleWhatIf, type WhatIfContext } from './what-if.ts'
 
 type Place = { readonly method: KubernetesMethod; readonly mount: Mount }
 
-async function contextOf(
-  { method, mount }: Place,
-  isSeen: WhatIfContext['isSeen'],
-): Promise<WhatIfContext> {
+async function contextOf({ method, mount }: Place, isSeen: WhatIfContext['isSeen']): Promise<WhatIfContext> {
   const memory = method.memoryOf(mount)
   return { ...memory, ready: await memory.config.find(), isSeen }
 }

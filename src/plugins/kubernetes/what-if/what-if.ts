@@ -8,10 +8,15 @@ import {
   when,
 } from '../../../jwt/history/field-changes.ts'
 import { isSame } from '../../../jwt/history/judged.ts'
-import { nothingShown, tryLogins, type AskedChange, type WhatIfPlace } from '../../../jwt/history/try-logins.ts'
+import {
+  type AskedChange,
+  nothingShown,
+  tryLogins,
+  type WhatIfPlace,
+} from '../../../jwt/history/try-logins.ts'
 import type { FieldChange, WhatIf } from '../../../jwt/history/what-if.ts'
-import { nearMiss } from '../../../logins/refusals/hints.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
+import { nearMiss } from '../../../logins/refusals/hints.ts'
 import type { ReadyConfig } from '../config/config.ts'
 import { type Role, readRole } from '../config/role.ts'
 import { audiencesOf } from '../login/login.ts'

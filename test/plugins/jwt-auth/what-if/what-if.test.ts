@@ -545,9 +545,7 @@ describe('a CEL role', () => {
   const before = program("pb.Auth{alias: logical.Alias{name: 'x:' + claims.sub}}")
 
   const patch = (path: string, fields: Fields): Promise<Answer> =>
-    fixture.root.call('PATCH', path, fields, {
-      headers: { 'Content-Type': 'application/merge-patch+json' },
-    })
+    fixture.root.call('PATCH', path, fields, { headers: { 'Content-Type': 'application/merge-patch+json' } })
 
   async function mountWithProgram(): Promise<string> {
     const mount = await fixture.mount({ role: {} })
