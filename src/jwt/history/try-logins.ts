@@ -15,7 +15,7 @@ export type TriedLogin = {
 }
 
 /** A role and a configuration, before and after. Undefined: there is none. */
-export type Change<Tried> = { readonly before: Tried | undefined; readonly now: Tried | undefined }
+type Change<Tried> = { readonly before: Tried | undefined; readonly now: Tried | undefined }
 
 export type WhatIfPlace = {
   readonly mount: Mount
