@@ -50,8 +50,16 @@ export const resultantAcl = defineCall(
   }),
 )
 
-export const sealStatus = defineCall(
-  'get',
-  '/sys/seal-status',
-  v.object({ sealed: v.boolean(), initialized: v.boolean(), type: v.string() }),
-)
+const seal = v.object({
+  sealed: v.boolean(),
+  initialized: v.boolean(),
+  type: v.string(),
+  /** How many shares unseal it, of how many, and how many of them it has. */
+  t: v.number(),
+  n: v.number(),
+  progress: v.number(),
+})
+
+export type SealStatus = v.InferOutput<typeof seal>
+
+export const sealStatus = defineCall('get', '/sys/seal-status', seal)

@@ -1,8 +1,8 @@
-import { useState } from 'react'
+import { lazy, Suspense, useState } from 'react'
 import { Label } from 'react-aria-components/Label'
 import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components/Tabs'
 import { ApiError } from '../api/errors.ts'
-import type { Mounts } from '../api/server.ts'
+import type { Mounts, SealStatus } from '../api/server.ts'
 import { Button } from '../components/button.tsx'
 import { Failure } from '../components/failure.tsx'
 import { Field } from '../components/field.tsx'
@@ -15,6 +15,7 @@ import { ForeignLogin, type OidcReturn } from './oidc.ts'
 import { type ServerState, useServer } from './use-server.ts'
 
 const text = strings.login
+const SealDesk = lazy(async () => ({ default: (await import('./seal-desk.tsx')).SealDesk }))
 
 type Props = {
   /** A login that came back from its provider, and was refused. */
@@ -23,7 +24,9 @@ type Props = {
 }
 
 export function LoginPage({ refused, lastEnd }: Props) {
-  const server = useServer()
+  const { server, again } = useServer()
+  const [held, setHeld] = useState<SealStatus>()
+  const seal = held ?? (server.kind === 'closed' ? server.seal : undefined)
   const [failure, setFailure] = useState(refused)
   return (
     <div className="login">
@@ -38,13 +41,17 @@ export function LoginPage({ refused, lastEnd }: Props) {
         )}
         {failure !== undefined ? (
           <RefusedLogin {...failure} onAgain={() => setFailure(undefined)} />
+        ) : seal !== undefined ? (
+          <Suspense fallback={<Waiting state="asking" />}>
+            <SealDesk status={seal} hold={(isHeld) => setHeld(isHeld ? seal : undefined)} again={again} />
+          </Suspense>
         ) : server.kind === 'ready' ? (
           <>
             <NamespaceField />
             <Methods mounts={server.mounts} />
           </>
         ) : (
-          <Waiting state={server.kind} />
+          server.kind !== 'closed' && <Waiting state={server.kind} />
         )}
       </main>
     </div>
@@ -87,12 +94,10 @@ function causeOf(error: unknown, code: string | undefined): string {
   return code === undefined ? text.causes.role : text.causes.denied
 }
 
-function Waiting({ state }: { readonly state: Exclude<ServerState['kind'], 'ready'> }) {
+function Waiting({ state }: { readonly state: Exclude<ServerState['kind'], 'ready' | 'closed'> }) {
   const s = strings.serverState
   const [title, next] = {
     asking: [strings.loading, ''],
-    sealed: [s.sealed, s.sealedNext],
-    uninitialized: [s.uninitialized, s.uninitializedNext],
     starting: [s.starting, s.startingNext],
     storage: [s.storage, s.storageNext],
     away: [strings.errors.noServer, strings.errors.noServerNext],

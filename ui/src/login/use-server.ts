@@ -1,20 +1,22 @@
 import { useEffect, useState } from 'react'
 import { ApiError } from '../api/errors.ts'
-import { type Mounts, sealStatus, visibleMounts } from '../api/server.ts'
+import { type Mounts, type SealStatus, sealStatus, visibleMounts } from '../api/server.ts'
 import { useNamespace } from '../session/namespace.ts'
 
 /** What the server can do for somebody who wants to log in. */
 export type ServerState =
   | { readonly kind: 'asking' }
   | { readonly kind: 'ready'; readonly mounts: Mounts }
-  | { readonly kind: 'sealed' | 'uninitialized' | 'starting' | 'storage' | 'away' }
+  | { readonly kind: 'closed'; readonly seal: SealStatus }
+  | { readonly kind: 'starting' | 'storage' | 'away' }
 
 const retryMs = 5_000
 
-/** Asks once, and while the server cannot serve, again until it can. */
-export function useServer(): ServerState {
+/** Asks once, and while the server cannot serve, again until it can; `again` asks at once. */
+export function useServer(): { readonly server: ServerState; readonly again: () => void } {
   const namespace = useNamespace()
-  const [state, setState] = useState<ServerState>({ kind: 'asking' })
+  const [server, setServer] = useState<ServerState>({ kind: 'asking' })
+  const [round, setRound] = useState(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another namespace has other mounts
   useEffect(() => {
     const ended = new AbortController()
@@ -22,7 +24,7 @@ export function useServer(): ServerState {
     const ask = async () => {
       const now = await currentState(ended.signal)
       if (ended.signal.aborted) return
-      setState(now)
+      setServer(now)
       if (now.kind !== 'ready') timer = setTimeout(ask, retryMs)
     }
     void ask()
@@ -30,8 +32,8 @@ export function useServer(): ServerState {
       clearTimeout(timer)
       ended.abort()
     }
-  }, [namespace])
-  return state
+  }, [namespace, round])
+  return { server, again: () => setRound(round + 1) }
 }
 
 async function currentState(signal: AbortSignal): Promise<ServerState> {
@@ -44,8 +46,7 @@ async function currentState(signal: AbortSignal): Promise<ServerState> {
   }
   try {
     const status = await sealStatus({}, { token: null, signal })
-    if (!status.initialized) return { kind: 'uninitialized' }
-    return { kind: status.sealed ? 'sealed' : 'storage' }
+    return !status.initialized || status.sealed ? { kind: 'closed', seal: status } : { kind: 'storage' }
   } catch (error) {
     if (!(error instanceof ApiError) || error.status === 0) return { kind: 'away' }
     return { kind: error.errors.some((text) => text.includes('storage')) ? 'storage' : 'starting' }

@@ -72,7 +72,10 @@ export function Server() {
             <dt>{text.cluster}</dt>
             <dd>{data.state.cluster_name ?? '–'}</dd>
             <dt>{text.sealType}</dt>
-            <dd>{data.status.type}</dd>
+            <dd>
+              {data.status.type}
+              {data.status.n > 1 && `, ${text.sharesOf(data.status.t, data.status.n)}`}
+            </dd>
             <dt>{text.keyTerm}</dt>
             <dd>{data.key.term}</dd>
             <dt>{text.keySince}</dt>
