@@ -125,6 +125,88 @@ test('a new secret is written where its name is typed, with text and JSON values
   expect(await written.text()).toContain('"limit":12345678901234567890.50')
 })
 
+test('a person makes a folder with a secret whose value the server makes, and edits it as JSON without losing digits', async () => {
+  await using opened = await open(await tokenOf('root'), '/team~')
+  const { page, complaints } = opened
+  await page.getByRole('button', { name: 'New folder' }).click()
+  await field(page, 'Name').fill('fresh')
+  await page.getByRole('dialog').getByRole('button', { name: 'Open' }).click()
+  await page.getByText('A folder is there once it has a secret.').waitFor()
+  await page.getByRole('button', { name: 'New secret' }).click()
+  await expectAccessible(page)
+  await field(page, 'Name').fill('api')
+  await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
+
+  await field(page, 'Field').fill('key')
+  await page.getByRole('button', { name: 'Generate the value of key' }).click()
+  await page.getByRole('combobox', { name: 'Characters of key' }).selectOption('hex')
+  await page.getByRole('spinbutton', { name: 'Length of key' }).or(field(page, 'Length of key')).fill('40')
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Create' }).click()
+  await page.getByRole('region', { name: 'Version 1 (current)' }).waitFor()
+  const first = (await server.root.read('team/data/fresh/api')).body.data
+  expect(first).toMatchObject({ data: { key: expect.stringMatching(/^[0-9a-f]{40}$/) } })
+
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await page.getByRole('button', { name: 'Edit as JSON' }).click()
+  await field(page, 'All fields as JSON').fill('[1]')
+  await page.getByText('This is not a JSON object.').waitFor()
+  await field(page, 'All fields as JSON').fill('{"nested": {"big": 12345678901234567890.50, "list": [1e3]}}')
+  await page.getByRole('button', { name: 'Edit field by field' }).click()
+  await field(page, 'Value of nested').waitFor()
+  await page.getByRole('button', { name: 'Edit as JSON' }).click()
+  await page.getByRole('button', { name: 'Save as version 2' }).click()
+  await page.getByRole('region', { name: 'Version 2 (current)' }).waitFor()
+  const written = await fetch(`${server.url}/v1/team/data/fresh/api`, {
+    headers: { 'x-vault-token': await tokenOf('root') },
+  })
+  expect(await written.text()).toContain('{"nested":{"big":12345678901234567890.50,"list":[1e3]}}')
+  await page.getByRole('button', { name: 'Show as JSON' }).click()
+  await page.getByRole('button', { name: 'Show All fields as JSON' }).click()
+  await page.getByText('12345678901234567890.50').waitFor()
+
+  await page.getByRole('button', { name: 'Copy as…' }).click()
+  await page.getByText('vault kv get -mount=team fresh/api').waitFor()
+  await page.getByText('bao kv get -mount=team fresh/api').waitFor()
+  await page.getByText('kind: ExternalSecret').waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('a search finds names in all folders below, says how far it came, and leaves out what may not be listed', async () => {
+  await server.root.write('team/data/hidden/db', { data: { password: 's3cret' } })
+  await server.root.write('sys/policies/acl/searcher', {
+    policy:
+      'path "team/metadata/*" { capabilities = ["list"] }\npath "team/metadata/hidden/*" { capabilities = ["deny"] }',
+  })
+  await using opened = await open(await tokenOf('searcher'), '/team~')
+  const { page } = opened
+  await field(page, 'Search names here and below').fill('DB')
+  await page.getByRole('button', { name: 'Search' }).click()
+  const found = page.getByRole('table', { name: 'Found names' })
+  await found.getByRole('link', { name: 'shop/db' }).waitFor()
+  await page.getByText('folders that your token may not list: 1').waitFor()
+  await expectAccessible(page)
+
+  expect(await found.getByRole('link').allInnerTexts()).toEqual(['shop/db'])
+})
+
+test('without the call for it, a roll back reads the version and writes it', async () => {
+  await server.root.write('team/data/roll', { data: { password: 'good' } })
+  await server.root.write('team/data/roll', { data: { password: 'bad' } })
+  await server.root.write('team/metadata/roll', { delete_version_after: '720h' })
+  await server.root.write('sys/policies/acl/roller', {
+    policy:
+      'path "team/data/roll" { capabilities = ["read", "update"] }\npath "team/metadata/roll" { capabilities = ["read"] }',
+  })
+  await using opened = await open(await tokenOf('roller'), '/team~/roll')
+  const { page } = opened
+  await page.getByRole('button', { name: 'Roll back to version 1' }).click()
+  await page.getByText('It expires:').waitFor()
+  await page.getByRole('row', { name: /^3 .*Available until/ }).waitFor()
+
+  expect((await server.root.read('team/data/roll')).body.data).toMatchObject({ data: { password: 'good' } })
+})
+
 test('a reader sees only what the token allows', async () => {
   await using opened = await open(await tokenOf('reader'))
   const { page } = opened
@@ -199,7 +281,9 @@ test('metadata is shown and changed', async () => {
   const { page } = opened
   await page.getByRole('button', { name: 'Edit metadata' }).click()
   await page.getByRole('spinbutton', { name: 'Versions kept' }).or(field(page, 'Versions kept')).fill('5')
-  await field(page, 'Custom metadata').fill('owner=team a')
+  await page.getByRole('button', { name: 'Add a note' }).click()
+  await field(page, 'Name').fill('owner')
+  await field(page, 'Value of owner').fill('team a')
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('button', { name: 'Edit metadata' }).waitFor()

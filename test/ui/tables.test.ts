@@ -125,6 +125,14 @@ type Visit = {
 const visits = (): readonly Visit[] => [
   { table: 'secret-mounts', place: 'secrets' },
   { table: 'folder', place: 'secrets/team~/shop~' },
+  {
+    table: 'found-names',
+    place: 'secrets/team~/',
+    prepare: async (page) => {
+      await page.getByRole('textbox', { name: 'Search names here and below' }).fill('db')
+      await page.getByRole('button', { name: 'Search' }).click()
+    },
+  },
   { table: 'versions', place: 'secrets/team~/shop~db' },
   { table: 'difference', place: 'secrets/team~/shop~db?version=5&compare=2' },
   { table: 'conflict', place: 'secrets/team~/shop~db', prepare: meetAnotherWrite },

@@ -72,4 +72,5 @@ export function vaultOf({ method, path, query, body, wrapTtl }: ApiRequest, name
   return [...parts, ...fields.map(([name, value]) => quotedIfNeeded(`${name}=${value}`))].join(' ')
 }
 
-const quotedIfNeeded = (text: string): string => (/^[\w/.:=@%+,-]+$/.test(text) ? text : quoted(text))
+/** As one word of a command line. */
+export const quotedIfNeeded = (text: string): string => (/^[\w/.:=@%+,-]+$/.test(text) ? text : quoted(text))

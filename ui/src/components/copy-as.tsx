@@ -7,8 +7,12 @@ import { useNamespace } from '../session/namespace.ts'
 import { strings } from '../strings.ts'
 import { Button } from './button.tsx'
 
+export type NamedCommand = { readonly name: string; readonly text: string }
+
+type CopyAsProps = { readonly requests: readonly ApiRequest[]; readonly commands?: readonly NamedCommand[] }
+
 /** The calls of this view as commands. They name the token as a variable; it is never in them. */
-export function CopyAs({ requests }: { readonly requests: readonly ApiRequest[] }) {
+export function CopyAs({ requests, commands = [] }: CopyAsProps) {
   const namespace = useNamespace()
   return (
     <DialogTrigger>
@@ -16,6 +20,9 @@ export function CopyAs({ requests }: { readonly requests: readonly ApiRequest[] 
       <Popover className="popover" placement="bottom end">
         <Dialog className="copy-as" aria-label={strings.shell.copyAs}>
           <p className="hint">{strings.shell.copyAsHint}</p>
+          {commands.map((command) => (
+            <Command key={command.name} {...command} />
+          ))}
           {requests.map((request) => (
             <div key={`${request.method} ${request.path}`}>
               <Command name="curl" text={curlOf(request, namespace)} />
@@ -29,7 +36,7 @@ export function CopyAs({ requests }: { readonly requests: readonly ApiRequest[] 
 }
 
 /** A line for a terminal, with a button that copies it. */
-export const Command = ({ name, text }: { readonly name: string; readonly text: string }) => (
+export const Command = ({ name, text }: NamedCommand) => (
   <div className="command">
     <pre>
       <code>{text}</code>

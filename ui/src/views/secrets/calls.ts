@@ -6,6 +6,11 @@ const names = v.object({ data: v.object({ keys: v.array(v.string()) }) })
 
 export type Values = Readonly<Record<string, unknown>>
 
+/** How the server makes values of fields: docs/contract/kv.md#generated-values. */
+export type Generate = Readonly<Record<string, { readonly length: number; readonly charset: Charset }>>
+
+export type Charset = 'alnum' | 'ascii' | 'hex' | 'base64url' | 'digits'
+
 /** Not a schema for records, which would leave out fields such as `constructor`. */
 const values = v.custom<Values>(
   (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
@@ -51,6 +56,7 @@ export const readMetadata = defineCall(
       current_metadata_version: v.number(),
       max_versions: v.number(),
       delete_version_after: v.string(),
+      effective_delete_version_after: v.string(),
       custom_metadata: v.nullish(v.record(v.string(), v.string())),
       last_updated_by: actor,
       versions: v.record(

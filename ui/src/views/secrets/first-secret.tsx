@@ -5,11 +5,13 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { useNamespace } from '../../session/namespace.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { deleteFirst, readFirst, type Values, writeFirst } from './calls.ts'
+import { readCommands } from './commands.ts'
 import { Editor } from './editor.tsx'
 import { folderOf, type SecretMount, withoutSlash } from './paths.ts'
 import { Trail } from './trail.tsx'
@@ -23,6 +25,7 @@ type Props = { readonly mount: SecretMount; readonly path: string }
 export function FirstSecret({ mount, path }: Props) {
   const client = useQueryClient()
   const go = useGo()
+  const namespace = useNamespace()
   const [isEdited, setEdited] = useState(false)
   const own = `${mount.path}${path}`
   const { can, isKnown } = useCapabilities([own])
@@ -47,7 +50,16 @@ export function FirstSecret({ mount, path }: Props) {
   return (
     <div className="view">
       <Trail mount={mount.path} path={path} />
-      <ViewHeader title={path.slice(folderOf(path).length)} requests={[readFirst.request({ params })]}>
+      <ViewHeader
+        title={path.slice(folderOf(path).length)}
+        commands={readCommands({
+          mount: mount.path,
+          engine: 1,
+          path,
+          namespace,
+          request: readFirst.request({ params }),
+        })}
+      >
         {isThere && can(own, 'delete') && (
           <Confirm
             label={text.deleteAll}

@@ -1,17 +1,20 @@
 import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
-import { keysOf } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { useReach } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { mayWrite } from '../../shell/grants.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { listFirst, listNames } from './calls.ts'
+import { listRequest, namesIn } from './names-in.ts'
+import { NewName } from './new-name.tsx'
 import { folderOf, type SecretMount, withoutSlash } from './paths.ts'
+import { Search } from './search.tsx'
 import { Trail } from './trail.tsx'
 
 const text = strings.secrets
@@ -26,9 +29,11 @@ export function Folder({ mount, path }: Props) {
   const listed = `${mount.path}${mount.version === 2 ? 'metadata/' : ''}${path}`
   const { can, isKnown } = useCapabilities([listed])
   const mayList = can(listed, 'list')
+  const { reaches } = useReach()
+  const mayCreate = reaches(`${mount.path}${mount.version === 2 ? 'data/' : ''}${path}`, mayWrite)
   const { data, error } = useQuery({
     queryKey: ['secret-names', mount.path, path],
-    queryFn: ({ signal }) => namesIn(mount, path, signal),
+    queryFn: ({ signal }) => namesIn({ mount, folder: path }, signal),
     enabled: mayList,
   })
   const shown = (data ?? []).filter((name) => name.includes(filter))
@@ -37,8 +42,15 @@ export function Folder({ mount, path }: Props) {
       <Trail mount={mount.path} path={path} />
       <ViewHeader
         title={path === '' ? mount.path : path.slice(folderOf(withoutSlash(path)).length)}
-        requests={[callOf(mount, path)]}
-      />
+        requests={[listRequest({ mount, folder: path })]}
+      >
+        {mayCreate && (
+          <>
+            <NewName kind="folder" mount={mount.path} folder={path} />
+            <NewName kind="secret" mount={mount.path} folder={path} />
+          </>
+        )}
+      </ViewHeader>
       <OpenPath mount={mount} folder={path} />
       <Failure error={error} />
       {isKnown && !mayList && (
@@ -48,7 +60,7 @@ export function Folder({ mount, path }: Props) {
       )}
       {data?.length === 0 && (
         <EmptyState title={text.empty}>
-          <p>{text.emptyNext}</p>
+          <p>{path === '' ? text.emptyNext : text.emptyFolderNext}</p>
         </EmptyState>
       )}
       {data !== undefined && data.length > 0 && (
@@ -60,6 +72,7 @@ export function Folder({ mount, path }: Props) {
               go({ view: 'secrets', parts: [mount.path, path], search: { filter: value } }, { replace: true })
             }
           />
+          <Search mount={mount} folder={path} />
           <Table
             name="folder"
             label={text.names}
@@ -71,25 +84,6 @@ export function Folder({ mount, path }: Props) {
       )}
     </div>
   )
-}
-
-const params = (mount: SecretMount, path: string) => ({ params: { path: withoutSlash(path) }, mount })
-
-function callOf(mount: SecretMount, folder: string) {
-  const { params: place } = params(mount, folder)
-  return mount.version === 2
-    ? listNames.request({ params: { 'kv-v2_mount_path': withoutSlash(mount.path), ...place } })
-    : listFirst.request({ params: { kv_mount_path: withoutSlash(mount.path), ...place } })
-}
-
-/** An empty folder is answered with 404. */
-async function namesIn(mount: SecretMount, folder: string, signal: AbortSignal): Promise<readonly string[]> {
-  const { params: place } = params(mount, folder)
-  const listed =
-    mount.version === 2
-      ? listNames({ params: { 'kv-v2_mount_path': withoutSlash(mount.path), ...place } }, { signal })
-      : listFirst({ params: { kv_mount_path: withoutSlash(mount.path), ...place } }, { signal })
-  return keysOf(listed)
 }
 
 const columnsIn = (mount: SecretMount, folder: string): readonly Column<string>[] => [

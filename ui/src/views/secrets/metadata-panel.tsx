@@ -5,6 +5,7 @@ import { Field } from '../../components/field.tsx'
 import { Time } from '../../components/time.tsx'
 import { strings } from '../../strings.ts'
 import { type Metadata, writeMetadata } from './calls.ts'
+import { Notes, notesOf, problemOf, recordOf } from './notes.tsx'
 import { endpointPath, type SecretPlace } from './place.ts'
 
 const text = strings.secrets
@@ -43,7 +44,11 @@ function Facts({ metadata }: { readonly metadata: Metadata }) {
       <dt>{text.casRequired}</dt>
       <dd>{metadata.cas_required ? text.yes : text.no}</dd>
       <dt>{text.deleteAfter}</dt>
-      <dd>{metadata.delete_version_after === '0s' ? text.never : metadata.delete_version_after}</dd>
+      <dd>
+        {metadata.effective_delete_version_after === '0s'
+          ? text.never
+          : metadata.effective_delete_version_after}
+      </dd>
       <dt>{text.updated}</dt>
       <dd>
         <Time at={metadata.updated_time} /> ({metadata.last_updated_by.actor})
@@ -64,12 +69,8 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
   const [maxVersions, setMaxVersions] = useState(String(metadata.max_versions))
   const [after, setAfter] = useState(metadata.delete_version_after)
   const [isCasRequired, setCasRequired] = useState(metadata.cas_required)
-  const [notes, setNotes] = useState(
-    Object.entries(metadata.custom_metadata ?? {})
-      .map(([name, value]) => `${name}=${value}`)
-      .join('\n'),
-  )
-  const areLines = hasLinesOnly(metadata.custom_metadata ?? {})
+  const [notes, setNotes] = useState(() => notesOf(metadata.custom_metadata ?? {}))
+  const areNotesGood = notes.every((note) => problemOf(notes, note) === undefined)
   const [error, setError] = useState<unknown>()
   const save = async (event: FormEvent) => {
     event.preventDefault()
@@ -80,7 +81,7 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
           max_versions: Number(maxVersions),
           cas_required: isCasRequired,
           delete_version_after: after,
-          ...(areLines && { custom_metadata: notesOf(notes) }),
+          custom_metadata: recordOf(notes),
           // somebody may have changed it since: the server refuses then
           metadata_cas: metadata.current_metadata_version,
         },
@@ -109,20 +110,10 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
         />
         {text.casRequired}
       </label>
-      {areLines && (
-        <Field
-          label={text.notes}
-          hint={text.notesHint}
-          rows={4}
-          mono
-          value={notes}
-          error={notesOf(notes) === undefined ? text.badNotes : undefined}
-          onChange={setNotes}
-        />
-      )}
+      <Notes notes={notes} onChange={setNotes} />
       <Failure error={error} />
       <div className="actions">
-        <Button type="submit" kind="primary" isDisabled={notesOf(notes) === undefined}>
+        <Button type="submit" kind="primary" isDisabled={!areNotesGood}>
           {text.save}
         </Button>
         <Button onPress={onDone}>{strings.cancel}</Button>
@@ -130,19 +121,3 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
     </form>
   )
 }
-
-/** Lines `name=value`; undefined if one is not. */
-function notesOf(lines: string): Record<string, string> | undefined {
-  const notes = lines
-    .split('\n')
-    .filter((line) => line.trim() !== '')
-    .map((line) => [line.slice(0, line.indexOf('=')).trim(), line.slice(line.indexOf('=') + 1)] as const)
-  const isGood = lines.split('\n').every((line) => line.trim() === '' || line.indexOf('=') > 0)
-  return isGood ? Object.fromEntries(notes) : undefined
-}
-
-/** Whether the form can show and write back every note. */
-const hasLinesOnly = (notes: Readonly<Record<string, string>>): boolean =>
-  Object.entries(notes).every(
-    ([name, value]) => name !== '' && name.trim() === name && !name.includes('=') && !/\n/.test(name + value),
-  )

@@ -5,11 +5,13 @@ import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { useNamespace } from '../../session/namespace.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { deleteCurrent, deleteSecret, type Metadata, readMetadata, readSecret } from './calls.ts'
+import { readCommands } from './commands.ts'
 import { ConflictPanel } from './conflict-panel.tsx'
 import { Difference } from './difference.tsx'
 import { Editor } from './editor.tsx'
@@ -68,6 +70,7 @@ function Loaded({ place, metadata, error }: LoadedProps) {
   const version = Number(search['version'] ?? 0) || undefined
   const other = Number(search['compare'] ?? 0) || undefined
   const { can, params } = place
+  const namespace = useNamespace()
   const name = place.path.slice(folderOf(place.path).length)
   const query = version === undefined ? undefined : { version: String(version) }
   return (
@@ -75,7 +78,13 @@ function Loaded({ place, metadata, error }: LoadedProps) {
       <Trail mount={place.mount} path={place.path} />
       <ViewHeader
         title={name}
-        requests={[readSecret.request({ params, query }), readMetadata.request({ params })]}
+        commands={readCommands({
+          ...place,
+          version,
+          namespace,
+          request: readSecret.request({ params, query }),
+        })}
+        requests={[readMetadata.request({ params })]}
       >
         <DeleteAll place={place} metadata={metadata ?? undefined} />
       </ViewHeader>
@@ -121,6 +130,11 @@ function Data({ place, metadata, version }: DataProps) {
         <h2 id="values">{titleOf(current, shown)}</h2>
         {isThere && <Time at={data.metadata.created_time} />}
       </div>
+      {isThere && data.metadata.deletion_time !== '' && (
+        <p className="note">
+          {text.expires} <Time at={data.metadata.deletion_time} />
+        </p>
+      )}
       <Failure error={error} />
       {!isThere && error === null && (
         <p>
@@ -135,15 +149,16 @@ function Data({ place, metadata, version }: DataProps) {
       {conflict !== undefined ? (
         <ConflictPanel
           conflict={conflict}
-          onSave={(values) => save(values, { values: conflict.base, cas: conflict.version })}
-          onEdit={(values) => edit({ values, cas: conflict.version })}
+          onSave={(values) => save(values, { ...conflict, values: conflict.base, cas: conflict.version })}
+          onEdit={(values) => edit({ values, cas: conflict.version, generate: conflict.generate })}
           onTakeTheirs={takeTheirs}
         />
       ) : edited !== undefined ? (
         <Editor
           before={edited.values}
+          generate={edited.generate ?? {}}
           submit={submitText(edited)}
-          onSave={(values) => save(values, edited)}
+          onSave={(values, generate) => save(values, { ...edited, generate })}
           onCancel={!current ? undefined : () => edit(undefined)}
         />
       ) : (

@@ -7,7 +7,14 @@ import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { destroyVersions, type Metadata, restoreVersion, undeleteVersions } from './calls.ts'
+import {
+  destroyVersions,
+  type Metadata,
+  readSecret,
+  restoreVersion,
+  undeleteVersions,
+  writeSecret,
+} from './calls.ts'
 import { endpointPath, type SecretPlace } from './place.ts'
 
 const text = strings.secrets
@@ -69,7 +76,7 @@ const columnsOf = (place: SecretPlace, current: number, shown: number): readonly
   },
   { id: 'created', title: text.created, width: '13rem', cell: (row) => <Time at={row.created_time} /> },
   { id: 'by', title: text.by, cell: (row) => row.created_by.actor },
-  { id: 'state', title: text.state, width: '9rem', cell: (row) => text.stateNames[stateOf(row)] },
+  { id: 'state', title: text.state, width: '9rem', cell: (row) => <StateText row={row} /> },
   {
     id: 'actions',
     title: text.actions,
@@ -77,6 +84,24 @@ const columnsOf = (place: SecretPlace, current: number, shown: number): readonly
     cell: (row) => <VersionActions place={place} row={row} current={current} shown={shown} />,
   },
 ]
+
+const StateText = ({ row }: { readonly row: Version }) => {
+  const state = stateOf(row)
+  if (state !== 'there' || row.deletion_time === '') return text.stateNames[state]
+  return (
+    <>
+      {text.until} <Time at={row.deletion_time} />
+    </>
+  )
+}
+
+/** Rolls back in one step, or where the token may not, by a read and a write that nobody else may come between. */
+async function rollBack({ params, can, ...place }: SecretPlace, version: number, current: number) {
+  const path = endpointPath(place, 'restore')
+  if (can(path, 'update') || can(path, 'create')) return restoreVersion({ params, body: { version } })
+  const { data } = await readSecret({ params, query: { version: String(version) } })
+  return writeSecret({ params, body: { data: data.data ?? {}, options: { cas: current } } })
+}
 
 type ActionProps = {
   readonly place: SecretPlace
@@ -98,9 +123,11 @@ function VersionActions({ place, row, current, shown }: ActionProps) {
     const path = endpointPath(place, endpoint)
     return can(path, 'update') || can(path, 'create')
   }
+  const data = endpointPath(place, 'data')
+  const mayRollBack = may('restore') || (can(data, 'read') && can(data, 'update'))
   return (
     <div className="row-actions">
-      {row.number !== shown && state === 'there' && can(endpointPath(place, 'data'), 'read') && (
+      {row.number !== shown && state === 'there' && can(data, 'read') && (
         <PlaceLink
           view="secrets"
           parts={[place.mount, place.path]}
@@ -109,11 +136,11 @@ function VersionActions({ place, row, current, shown }: ActionProps) {
           {text.compareWith(shown)}
         </PlaceLink>
       )}
-      {row.number !== current && state === 'there' && may('restore') && (
+      {row.number !== current && state === 'there' && mayRollBack && (
         <Button
           kind="quiet"
           aria-label={text.restoreOf(row.number)}
-          onPress={() => run(() => restoreVersion({ params, body: { version: row.number } }))}
+          onPress={() => run(() => rollBack(place, row.number, current))}
         >
           {text.restore}
         </Button>

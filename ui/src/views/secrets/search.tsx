@@ -1,0 +1,77 @@
+import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { Button } from '../../components/button.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { Field } from '../../components/field.tsx'
+import { type Column, Table } from '../../components/table.tsx'
+import { PlaceLink } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
+import type { SecretMount } from './paths.ts'
+import { nothingFound, type SearchState, searchNames } from './search-names.ts'
+
+const text = strings.secrets
+
+type Props = { readonly mount: SecretMount; readonly folder: string }
+
+/** Finds names in a folder and all below it, while the person watches, and can stop it. */
+export function Search({ mount, folder }: Props) {
+  const [wanted, setWanted] = useState('')
+  const [state, setState] = useState<SearchState>()
+  const [error, setError] = useState<unknown>()
+  const running = useRef<AbortController>(undefined)
+  const [isRunning, setRunning] = useState(false)
+  useEffect(() => () => running.current?.abort(), [])
+  const search = async (event: FormEvent) => {
+    event.preventDefault()
+    if (wanted.trim() === '') return
+    running.current?.abort()
+    const ended = new AbortController()
+    running.current = ended
+    setState(nothingFound)
+    setError(undefined)
+    setRunning(true)
+    try {
+      await searchNames({ mount, folder }, wanted.trim(), ended.signal, setState)
+    } catch (failure) {
+      if (!ended.signal.aborted) setError(failure)
+    } finally {
+      if (running.current === ended) setRunning(false)
+    }
+  }
+  return (
+    <search className="stack">
+      <form className="one-line" onSubmit={(event) => void search(event)}>
+        <Field label={text.search} hint={text.searchHint} value={wanted} onChange={setWanted} mono />
+        {isRunning ? (
+          <Button onPress={() => running.current?.abort()}>{strings.cancel}</Button>
+        ) : (
+          <Button type="submit">{text.searchAction}</Button>
+        )}
+      </form>
+      <p role="status" className="hint">
+        {state !== undefined && text.searched(state, isRunning)}
+      </p>
+      <Failure error={error} />
+      {state !== undefined && state.found.length > 0 && (
+        <Table
+          name="found-names"
+          label={text.found}
+          columns={columnsOf(mount)}
+          rows={state.found}
+          keyOf={(path) => path}
+        />
+      )}
+    </search>
+  )
+}
+
+const columnsOf = ({ path: mount }: SecretMount): readonly Column<string>[] => [
+  {
+    id: 'path',
+    title: text.name,
+    cell: (path) => (
+      <PlaceLink view="secrets" parts={[mount, path]}>
+        {path}
+      </PlaceLink>
+    ),
+  },
+]
