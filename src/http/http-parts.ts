@@ -115,6 +115,8 @@ export function httpParts(core: Core, plugins: readonly Plugin[], given: Given):
       openJsonLimits: json.open,
       windows: {
         announcements: core.announcements,
+        access: core.access,
+        namespaces: core.namespaces,
         clock: core.clock,
         onRefused: (effect) => given.measure?.halted(effect),
       },

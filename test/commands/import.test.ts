@@ -101,10 +101,24 @@ async function startFilled(): Promise<TestServer> {
     end_time: '2100-01-01T00:00:00Z',
     link: { more: 'https://a' },
   })
+  await root.write('sys/config/ui/custom-messages', window)
   await root.write('sys/namespaces/team', { custom_metadata: { owner: 'web' } })
   await root.write('sys/namespaces/child', {}, inside('team'))
   await root.write('sys/policies/acl/deep', { policy: 'path "x" {}' }, inside('team/child'))
   return server
+}
+
+const window = {
+  title: 'New disks',
+  message: Buffer.from('tonight').toString('base64'),
+  start_time: '2020-01-01T00:00:00Z',
+  severity: 'critical',
+  priority: 7,
+  dismissible: false,
+  acknowledge_required: true,
+  audience: { policies: ['reader'], entity_ids: ['e'] },
+  effect: 'no_new_credentials',
+  schedule: { cron: '0 2 * * 6', duration: 7200, time_zone: 'Europe/Berlin' },
 }
 
 /** For the tests that only read it. */
@@ -282,6 +296,25 @@ describe('what is on the target', () => {
   })
 })
 
+test('messages keep what they do and when, and one that stops writes is imported after all else', async () => {
+  await using from = await startTestServer()
+  await using to = await startTestServer()
+  const messages = 'sys/config/ui/custom-messages'
+  await from.root.write('sys/namespaces/below', {})
+  await from.root.write(messages, window, inside('below'))
+  await from.root.write(messages, { ...window, audience: null, schedule: null, effect: 'read_only' })
+
+  const { failed, imported } = await importAll(from, to)
+
+  expect(failed).toEqual([])
+  const { keys } = (await to.root.list(messages, inside('below'))).body.data as unknown as { keys: string[] }
+  expect((await to.root.read(`${messages}/${keys[0]}`, inside('below'))).body.data).toMatchObject(window)
+  expect(imported.flatMap(({ kind, note }) => (kind === 'message' ? [note] : []))).toContain(
+    'its audience names ids of the source: write those of the target',
+  )
+  expect((await to.root.write('sys/namespaces/late', {})).body.errors).toEqual(['maintenance: New disks'])
+})
+
 test('a refusal is reported with its reason, and the rest is imported', async () => {
   await using from = await startFilled()
   await using to = await startTestServer()
@@ -294,7 +327,7 @@ test('a refusal is reported with its reason, and the rest is imported', async ()
 
   expect(failed.map(({ kind, path }) => `${kind} ${path}`)).toEqual(['auth_config auth/jwt/config'])
   expect(failed[0]?.reason).toMatch(/^HTTP 400: /)
-  expect(pathsOf(imported, 'message')).toHaveLength(1)
+  expect(pathsOf(imported, 'message')).toHaveLength(2)
 })
 
 /** Passes requests on to a server, and breaks the connections of those that `breaks` selects after their answer. */
@@ -542,7 +575,7 @@ test('a source that refuses to show something is reported, section by section', 
 
   expect(imported).toEqual([])
   expect(failed.map(({ kind }) => kind)).toEqual([
-    ...['auth', 'identity', 'policies', 'kv', 'messages', 'namespace'],
+    ...['auth', 'identity', 'policies', 'kv', 'namespace', 'messages'],
   ])
 })
 

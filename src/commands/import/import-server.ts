@@ -19,15 +19,18 @@ const steps: readonly [Section, (scope: Scope) => Promise<void>][] = [
   ['identity', importIdentity],
   ['policies', importPolicies],
   ['kv', importKv],
-  ['messages', importMessages],
 ]
 
-/** Imports the selected sections of all namespaces, each before those below it. */
+/**
+ * Imports the selected sections of all namespaces, each before those below it. Messages come last: they may stop the
+ * writes of their namespace and of those below.
+ */
 export async function importServer(
   root: Omit<Scope, 'namespace' | 'methods'>,
   only: ReadonlySet<Section>,
 ): Promise<void> {
   const namespaces = ['']
+  const scopes: Scope[] = []
   for (let at = namespaces.shift(); at !== undefined; at = namespaces.shift()) {
     const scope = {
       ...root,
@@ -36,6 +39,7 @@ export async function importServer(
       from: root.from.in(at),
       to: root.to.in(at),
     }
+    scopes.push(scope)
     await noteLeftOut(scope)
     for (const [section, run] of steps) if (only.has(section)) await runStep(scope, section, run)
     await reporting(scope, 'namespace', 'sys/namespaces', async () => {
@@ -48,6 +52,7 @@ export async function importServer(
       }
     })
   }
+  if (only.has('messages')) for (const scope of scopes) await runStep(scope, 'messages', importMessages)
 }
 
 async function runStep(scope: Scope, section: Section, run: (scope: Scope) => Promise<void>): Promise<void> {

@@ -13,6 +13,14 @@ const messageShape = z.object({
   end_time: z.string().nullish(),
   link: z.unknown().optional(),
   options: z.unknown().optional(),
+  // of Gatehouse
+  severity: z.string().optional(),
+  priority: z.number().optional(),
+  dismissible: z.boolean().optional(),
+  acknowledge_required: z.boolean().optional(),
+  audience: z.record(z.string(), z.array(z.string())).optional(),
+  effect: z.string().optional(),
+  schedule: z.record(z.string(), z.unknown()).optional(),
 })
 type Message = z.infer<typeof messageShape>
 
@@ -28,10 +36,17 @@ export async function importMessages(scope: Scope): Promise<void> {
       exists: async () => ours.has(identityOf(message)),
       write: async () => {
         const given = Object.entries(message).filter(([, value]) => value !== null && value !== undefined)
-        return noteOf((await scope.to.write(root, Object.fromEntries(given))).warnings)
+        const { warnings } = await scope.to.write(root, Object.fromEntries(given))
+        return noteOf([...warnings, ...(namesIds(message) ? [foreignIds] : [])])
       },
     })
 }
+
+const namesIds = ({ audience }: Message): boolean =>
+  Object.entries(audience ?? {}).some(([list, ids]) => list !== 'policies' && ids.length > 0)
+
+/** Nobody of the target has them, so that nobody sees too much. */
+const foreignIds = 'its audience names ids of the source: write those of the target'
 
 /** By id. None on a server without messages. */
 async function messagesOf(server: RemoteServer): Promise<ReadonlyMap<string, Message>> {

@@ -140,6 +140,11 @@ export class Access {
     return this.#withRights({ token, tokenId, carried }, namespace)
   }
 
+  /** The same caller, with its rights in another namespace. */
+  elsewhere({ token, tokenId, carried }: Caller, namespace: Namespace): Promise<Caller> {
+    return this.#withRights({ token, tokenId, ...(carried && { carried }) }, namespace)
+  }
+
   async #withRights(
     known: Pick<Caller, 'token' | 'tokenId' | 'carried'>,
     namespace: Namespace,

@@ -8,6 +8,8 @@ export type WindowEffect = (typeof windowEffects)[number]
 /** An active message with an effect. */
 export type ActingWindow = {
   readonly effect: WindowEffect
+  /** The id of the namespace whose message it is. */
+  readonly namespace: string
   /** Of the message, in printable characters. */
   readonly title: string
   /** In milliseconds since the epoch; undefined: it has no end. */
@@ -15,7 +17,10 @@ export type ActingWindow = {
 }
 
 type Source = {
-  /** At most one for each effect, in force in the namespace now. No promise if they are in memory. */
+  /**
+   * What is in force in the namespace now: for each effect, at most one window of the namespace and of each above, the one
+   * that ends last first. No promise if they are in memory.
+   */
   windowsOf(namespace: Namespace): readonly ActingWindow[] | Promise<readonly ActingWindow[]>
   /**
    * What the next response to this caller shall say about the banner it is shown, or undefined. A caller is told once.

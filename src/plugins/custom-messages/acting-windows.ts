@@ -50,7 +50,13 @@ export class ActingWindows {
         now,
       ),
     )
-    const windows = windowEffects.flatMap((effect) => longest(acting.flatMap(actingNow(effect, now))))
+    const windows = windowEffects.flatMap((effect) =>
+      lastFirst(
+        stamp.lineage.flatMap((namespace, index) =>
+          lastFirst((lists[index] ?? []).flatMap(actingNow(effect, now, namespace))).slice(0, 1),
+        ),
+      ),
+    )
     const endsAtMs = lists.includes(undefined) ? Math.min(change, stamp.madeAtMs + readAgainMs) : change
     this.#snapshots.set(namespace.id, { ...stamp, endsAtMs, windows })
     return windows
@@ -74,20 +80,17 @@ export class ActingWindows {
 
 /** The windows of a message that has this effect now. */
 const actingNow =
-  (effect: WindowEffect, now: Instant) =>
+  (effect: WindowEffect, now: Instant, namespace: string) =>
   (message: Message): ActingWindow[] => {
     const window = message.effect === effect ? windowAt(message, now) : undefined
     if (window === undefined) return []
-    return [{ effect, title: printable(message.title), endsAt: endOf(window) }]
+    return [{ effect, namespace, title: printable(message.title), endsAt: endOf(window) }]
   }
 
 const endOf = ({ end }: Window): number | undefined => (end === undefined ? undefined : millisecondAfter(end))
 
-/** The one that ends last; none of none. */
-const longest = (windows: readonly ActingWindow[]): readonly ActingWindow[] =>
-  windows
-    .toSorted(
-      (one, other) =>
-        (other.endsAt ?? Number.POSITIVE_INFINITY) - (one.endsAt ?? Number.POSITIVE_INFINITY) || 0,
-    )
-    .slice(0, 1)
+const lastFirst = (windows: readonly ActingWindow[]): readonly ActingWindow[] =>
+  windows.toSorted(
+    (one, other) =>
+      (other.endsAt ?? Number.POSITIVE_INFINITY) - (one.endsAt ?? Number.POSITIVE_INFINITY) || 0,
+  )

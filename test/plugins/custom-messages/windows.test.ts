@@ -116,6 +116,46 @@ describe('a read-only window', () => {
     expect((await writer.write('sys/policies/acl/p', { policy: '' }, { headers: override })).status).toBe(503)
   })
 
+  test('of a namespace above lets pass who also has sudo on the messages there', async () => {
+    const { root, as } = fixture
+    const below = { headers: { 'X-Vault-Namespace': 'one' } }
+    await root.write('sys/namespaces/one', {})
+    const tokenWith = async (policy: string, options = {}) => {
+      const name = `passes${policy.length}`
+      await root.write(`sys/policies/acl/${name}`, { policy }, options)
+      const { body } = await root.write('auth/token/create', { policies: [name] }, options)
+      return as(String(body.auth?.['client_token']))
+    }
+    const all = (path: string) => `path "${path}" { capabilities = ["create", "update", "sudo"] }`
+    const ofChild = await tokenWith(all('*'), below)
+    const ofRoot = await tokenWith(all('one/*'))
+    const ofRootMessages = await tokenWith(all('one/*') + all(messagesPath))
+    const tries = async () => {
+      const statuses: number[] = []
+      for (const client of [ofChild, ofRoot, ofRootMessages])
+        statuses.push(
+          (
+            await client.write(
+              'sys/policies/acl/probe',
+              { policy: 'path "a" { capabilities = ["read"] }' },
+              { headers: { ...override, ...below.headers } },
+            )
+          ).status,
+        )
+      return statuses
+    }
+
+    const own = await made(fixture, { title: 'own', effect: 'read_only' }, below.headers)
+    const withOwn = await tries()
+    await made(fixture, { ...readOnly, title: 'above' })
+    const withBoth = await tries()
+    await root.delete(`${messagesPath}/${own}`, below)
+
+    expect(withOwn).toEqual([204, 204, 204])
+    expect(withBoth).toEqual([503, 503, 204])
+    expect(await tries()).toEqual([503, 503, 204])
+  })
+
   test('shows no control characters and no endless title', async () => {
     await made(fixture, { ...readOnly, title: `\u001b[2J‮${'x'.repeat(1000)}` })
 
