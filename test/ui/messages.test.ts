@@ -25,12 +25,16 @@ async function publish(fields: Record<string, unknown>, text = 'Nothing'): Promi
 
 const remove = (id: string) => server.root.delete(`sys/config/ui/custom-messages/${id}`)
 
-/** A token of a person. */
+/** A token of a person who is an operator. */
 async function personToken(): Promise<string> {
+  const policy = ['sys/config/ui/*', 'identity/*', 'sys/policies/*']
+    .map((path) => `path "${path}" { capabilities = ["create", "read", "update", "list"] }`)
+    .join('\n')
+  await server.root.write('sys/policies/acl/operator', { policy })
   await server.root.write('auth/token/roles/people', { allowed_entity_aliases: '*', orphan: true })
   const made = await server.root.write('auth/token/create/people', {
     entity_alias: 'ada',
-    policies: ['default'],
+    policies: ['default', 'operator'],
   })
   return String(made.body.auth?.client_token)
 }
@@ -96,6 +100,21 @@ test('a message to acknowledge blocks the page until it is read, and is not show
   expect(await page.getByRole('alertdialog').count()).toBe(0)
   const acknowledged = await server.root.list(`sys/config/ui/custom-messages/${id}/acks`)
   expect(acknowledged.body.data?.keys).toHaveLength(1)
+
+  await page.goto(`${ui()}#/messages/${id}`)
+  await page.getByRole('table', { name: 'Person' }).getByRole('link', { name: 'ada' }).waitFor()
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('combobox', { name: 'People' }).fill('ad')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Remove ada' }).waitFor()
+  await page.getByRole('combobox', { name: 'Policies' }).fill('default')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Remove default' }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('region', { name: 'Details' }).getByRole('link', { name: 'ada' }).waitFor()
+  const { audience } = (await server.root.read(`sys/config/ui/custom-messages/${id}`)).body.data ?? {}
+  expect(audience).toEqual({ policies: ['default'], entity_ids: acknowledged.body.data?.keys })
   expect(complaints).toEqual([])
   await remove(id)
 })

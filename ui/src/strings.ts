@@ -801,10 +801,13 @@ export const strings = {
     priorityHint: 'A whole number; higher ones come first',
     mustAcknowledge: 'Readers must acknowledge it before they go on',
     audience: 'Audience',
-    audienceHint: 'Empty for everyone. One match is enough; separate several with commas.',
+    audienceHint: 'Empty for everyone. One match is enough.',
     policies: 'Policies',
-    entityIds: 'Entity ids',
-    groupIds: 'Group ids',
+    people: 'People',
+    groups: 'Groups',
+    audiences: { policies: 'Policies', entity_ids: 'People', group_ids: 'Groups' } as Readonly<
+      Record<string, string>
+    >,
     previewOf: (where: string) => `Preview: ${where}`,
     halfDone: 'Only one of the two messages for everybody could be changed back. Open both and compare them.',
     effect: 'Effect',

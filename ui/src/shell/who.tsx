@@ -1,10 +1,16 @@
-import { labelOf, otherNames, usePerson } from './people.ts'
+import { labelOf, otherNames, useGroups, usePerson } from './people.ts'
 import { PlaceLink } from './use-place.tsx'
 
+type Props = {
+  readonly id: string
+  /** What is known of them without another call. */
+  readonly name?: string
+}
+
 /** A person by their names, for the id of an entity; the id itself where the token may not read it. */
-export function Who({ id }: { readonly id: string }) {
+export function Who({ id, name = '' }: Props) {
   const person = usePerson(id)
-  if (person === undefined) return <code>{id}</code>
+  if (person === undefined) return name === '' ? <code>{id}</code> : name
   const others = otherNames(person)
   return (
     <>
@@ -13,5 +19,36 @@ export function Who({ id }: { readonly id: string }) {
       </PlaceLink>
       {others.length > 0 && <span className="hint"> {others.join(', ')}</span>}
     </>
+  )
+}
+
+/** Several people. */
+export const People = ({ ids }: { readonly ids: readonly string[] }) =>
+  ids.length === 0 ? (
+    '–'
+  ) : (
+    <ul>
+      {ids.map((id) => (
+        <li key={id}>
+          <Who id={id} />
+        </li>
+      ))}
+    </ul>
+  )
+
+/** Groups by their names where the token may list them. */
+export function GroupLinks({ ids }: { readonly ids: readonly string[] }) {
+  const { groups } = useGroups()
+  if (ids.length === 0) return '–'
+  return (
+    <ul>
+      {ids.map((id) => (
+        <li key={id}>
+          <PlaceLink view="access" parts={['groups', id]}>
+            {groups?.find((group) => group.id === id)?.name ?? <code>{id}</code>}
+          </PlaceLink>
+        </li>
+      ))}
+    </ul>
   )
 }

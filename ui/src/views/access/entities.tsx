@@ -8,8 +8,9 @@ import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
-import { labelOf, useGroups, usePeople, usePolicyChoices } from '../../shell/people.ts'
-import { PlaceLink, useGo } from '../../shell/use-place.tsx'
+import { labelOf, usePeople, usePolicyChoices } from '../../shell/people.ts'
+import { useGo } from '../../shell/use-place.tsx'
+import { GroupLinks } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 import { createEntity, deleteEntity, readEntity, writeEntity } from './calls.ts'
 import { NamedList } from './named-list.tsx'
@@ -139,22 +140,5 @@ function Entity({ id }: { readonly id: string }) {
         </dl>
       </section>
     </>
-  )
-}
-
-/** Groups by their names where the token may list them. */
-export function GroupLinks({ ids }: { readonly ids: readonly string[] }) {
-  const { groups } = useGroups()
-  if (ids.length === 0) return '–'
-  return (
-    <ul>
-      {ids.map((id) => (
-        <li key={id}>
-          <PlaceLink view="access" parts={['groups', id]}>
-            {groups?.find((group) => group.id === id)?.name ?? <code>{id}</code>}
-          </PlaceLink>
-        </li>
-      ))}
-    </ul>
   )
 }

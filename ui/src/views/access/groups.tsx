@@ -8,10 +8,9 @@ import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useGroupChoices, useGroups, usePeopleChoices, usePolicyChoices } from '../../shell/people.ts'
 import { useGo } from '../../shell/use-place.tsx'
-import { Who } from '../../shell/who.tsx'
+import { GroupLinks, People } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 import { createGroup, deleteGroup, readGroup, writeGroup } from './calls.ts'
-import { GroupLinks } from './entities.tsx'
 import { NamedList } from './named-list.tsx'
 
 const text = strings.access
@@ -171,16 +170,3 @@ function Group({ id }: { readonly id: string }) {
     </>
   )
 }
-
-const People = ({ ids }: { readonly ids: readonly string[] }) =>
-  ids.length === 0 ? (
-    '–'
-  ) : (
-    <ul>
-      {ids.map((id) => (
-        <li key={id}>
-          <Who id={id} />
-        </li>
-      ))}
-    </ul>
-  )

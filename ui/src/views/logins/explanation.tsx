@@ -2,6 +2,7 @@ import type { Check, Explanation } from '../../api/logins.ts'
 import { CopyButton } from '../../components/copy-as.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
 import { PlaceLink } from '../../shell/use-place.tsx'
+import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 
 const text = strings.logins
@@ -157,7 +158,7 @@ const Values = ({ values }: { readonly values: readonly unknown[] }) =>
 
 function entityOf({ alias }: NonNullable<Explanation['login']>) {
   if (alias == null) return text.noEntity
-  return alias.entity_id === '' ? text.newEntity : <code>{alias.entity_id}</code>
+  return alias.entity_id === '' ? text.newEntity : <Who id={alias.entity_id} />
 }
 
 function Login({ login }: Pick<Explanation, 'login'>) {

@@ -6,6 +6,7 @@ import { Failure } from '../../components/failure.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 
 const text = strings.announcements
@@ -16,7 +17,7 @@ type Audience = Readonly<Record<string, readonly string[]>> | undefined
 type Reader = { readonly id: string; readonly name: string; readonly time: string }
 
 const columns: readonly Column<Reader>[] = [
-  { id: 'name', title: text.person, cell: ({ name, id }) => name || <code>{id}</code> },
+  { id: 'name', title: text.person, cell: ({ id, name }) => <Who id={id} name={name} /> },
   {
     id: 'time',
     title: text.acknowledged,

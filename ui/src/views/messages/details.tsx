@@ -7,6 +7,7 @@ import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
+import { GroupLinks, People } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 import { Acknowledgements } from './acknowledgements.tsx'
 import type { Shown } from './draft.ts'
@@ -117,8 +118,16 @@ const Facts = ({ message, shown }: { readonly message: FullMessage; readonly sho
     <dd>{message.priority ?? 0}</dd>
     {Object.entries(message.audience ?? {}).map(([name, values]) => (
       <div key={name} className="facts-row">
-        <dt className="mono">{name}</dt>
-        <dd>{values.join(', ')}</dd>
+        <dt>{text.audiences[name] ?? name}</dt>
+        <dd>
+          {name === 'entity_ids' ? (
+            <People ids={values} />
+          ) : name === 'group_ids' ? (
+            <GroupLinks ids={values} />
+          ) : (
+            values.join(', ')
+          )}
+        </dd>
       </div>
     ))}
   </dl>

@@ -21,9 +21,9 @@ export type Draft = {
   readonly dismissible: boolean
   readonly mustAcknowledge: boolean
   readonly priority: string
-  readonly policies: string
-  readonly entityIds: string
-  readonly groupIds: string
+  readonly policies: readonly string[]
+  readonly entityIds: readonly string[]
+  readonly groupIds: readonly string[]
   readonly effect: NonNullable<FullMessage['effect']> | ''
   readonly isRecurring: boolean
   readonly cron: string
@@ -52,9 +52,9 @@ const newDraft = (): Draft => ({
   dismissible: true,
   mustAcknowledge: false,
   priority: '0',
-  policies: '',
-  entityIds: '',
-  groupIds: '',
+  policies: [],
+  entityIds: [],
+  groupIds: [],
   effect: '',
   isRecurring: false,
   cron: '',
@@ -67,7 +67,7 @@ export function draftOf(stored: Stored): Draft {
   const message = stored.after ?? stored.before
   if (message === undefined) return newDraft()
   const [link] = Object.entries(message.link ?? {})
-  const list = (name: string) => (message.audience?.[name] ?? []).join(', ')
+  const list = (name: string) => message.audience?.[name] ?? []
   const { cron, duration, time_zone: zone } = message.schedule ?? {}
   return {
     title: message.title,
@@ -98,12 +98,6 @@ function durationText(seconds: number): string {
   if (seconds % 3600 === 0) return `${seconds / 3600}h`
   return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`
 }
-
-const listOf = (text: string): string[] =>
-  text
-    .split(/[\s,]+/)
-    .map((item) => item.trim())
-    .filter((item) => item !== '')
 
 /** Undefined while the time is incomplete. */
 export const utcOf = (local: string): string | undefined => {
@@ -160,13 +154,9 @@ function inputOf(draft: Draft, side: Side, stored: FullMessage | undefined): Mes
   }
 }
 
-function audienceOf(draft: Draft): Record<string, string[]> {
+function audienceOf(draft: Draft): Record<string, readonly string[]> {
   const lists = { policies: draft.policies, entity_ids: draft.entityIds, group_ids: draft.groupIds }
-  return Object.fromEntries(
-    Object.entries(lists).flatMap(([name, text]) =>
-      listOf(text).length === 0 ? [] : [[name, listOf(text)]],
-    ),
-  )
+  return Object.fromEntries(Object.entries(lists).filter(([, ids]) => ids.length > 0))
 }
 
 /** `notice`: what the server adds about the effect. */

@@ -3,6 +3,7 @@ import { errorOfField } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { strings } from '../../strings.ts'
+import { Audience } from './audience.tsx'
 import { type Draft, ownZone, type Shown, utcOf } from './draft.ts'
 
 const text = strings.announcements
@@ -133,31 +134,3 @@ export function Fields({ draft, set, refusal, choices, children }: FieldsProps) 
     </>
   )
 }
-
-const Audience = ({ draft, set, refusal }: Props) => (
-  <fieldset className="stack">
-    <legend>{text.audience}</legend>
-    <p className="hint">{text.audienceHint}</p>
-    <Field
-      label={text.policies}
-      optional
-      value={draft.policies}
-      onChange={(policies) => set({ policies })}
-      error={errorOfField(refusal, 'audience')}
-    />
-    <Field
-      label={text.entityIds}
-      optional
-      mono
-      value={draft.entityIds}
-      onChange={(entityIds) => set({ entityIds })}
-    />
-    <Field
-      label={text.groupIds}
-      optional
-      mono
-      value={draft.groupIds}
-      onChange={(groupIds) => set({ groupIds })}
-    />
-  </fieldset>
-)

@@ -14,6 +14,7 @@ import { logOut, type OwnToken, useRenewal, useSelf, useTimeLeft } from '../../s
 import { useAcl } from '../../shell/acl.ts'
 import { grantsOf } from '../../shell/grants.ts'
 import { useGo, usePlace } from '../../shell/use-place.tsx'
+import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 import { Groups } from './groups.tsx'
 import { type Branch, treeOf } from './tree.ts'
@@ -54,7 +55,9 @@ function WhoAmI() {
         {self.entity_id !== '' && (
           <>
             <dt>{text.entity}</dt>
-            <dd className="mono">{self.entity_id}</dd>
+            <dd>
+              <Who id={self.entity_id} />
+            </dd>
             <Groups entity={self.entity_id} />
           </>
         )}
