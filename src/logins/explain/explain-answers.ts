@@ -100,6 +100,8 @@ export const explanation = z.object({
   clock: clock.nullable(),
   checks: z.array(check),
   login: login.nullable(),
+  /** Of mounts of type `jwt` and `oidc`. */
+  proposals: z.array(z.object({ path: text, fields: z.record(text, z.unknown()) })).optional(),
   /** Set for a refused login, not for one that is only tried. */
   request_id: text.optional(),
   time: text.optional(),
@@ -134,6 +136,7 @@ export const explainAnswers = {
         },
       ],
       login: null,
+      proposals: [{ path: 'role/ci', fields: { bound_audiences: ['gatehouse', 'Gatehouse'] } }],
       report: 'auth/jwt/: the login of role "ci" is refused\n',
     },
   },

@@ -18,6 +18,13 @@ export type ExplainedCheck = {
   readonly detail: string
 }
 
+/** Fields of a write that would make checks pass: of a role or of the configuration, whose other fields stay. */
+export type Proposal = {
+  /** Of the role or the configuration, below the mount. */
+  readonly path: string
+  readonly fields: Readonly<Record<string, unknown>>
+}
+
 /** Another clock, and whose. */
 export type MeasuredClock = {
   /** How far the other clock is ahead. */

@@ -1,29 +1,33 @@
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
-import { fail } from '../../errors.ts'
+import { fail, refuse } from '../../errors.ts'
 import {
   checkMayReach,
   type Exchange,
   loginPlace,
   mayReach,
+  type Reply,
   type Resource,
   resource,
 } from '../../http/resource/resource.ts'
 import { keysResource } from '../../jwt/observatory/observatory.ts'
-import { boolField, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
+import { boolField, convertFields, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
+import type { JsonObject } from '../../lib/text/json.ts'
 import { explainAnswers } from '../../logins/explain/explain-answers.ts'
 import {
   answerOf,
   checkNoSecret,
-  type Explained,
   explainedBy,
   explainedFailure,
   failureResources,
   type SeenFailure,
   shownExplanation,
 } from '../../logins/explain/explain-replies.ts'
+import { type Role, roleFields } from './config/role.ts'
+import { proposalsOf } from './explain/proposals.ts'
 import type { JwtMethod } from './method.ts'
+import { writtenRole } from './what-if/tried-changes.ts'
 
 export type ExplainRouteParts = {
   readonly method: JwtMethod
@@ -47,6 +51,9 @@ const explainInput = failureInput.extend({
   claims: mapField.describe('Claims to test instead of a token'),
   remote_address: stringField.describe('Client address of the login; the caller’s if empty'),
   as_token: boolField.describe('Explain the JWT as the token of a request'),
+  role_fields: mapField.describe(
+    'Fields of a write of the role, which is explained as that write would leave it; needs `update` on the role',
+  ),
   distributed_claim_access_token: stringField.meta({
     description: 'Access token for a provider that keeps the groups elsewhere',
     writeOnly: true,
@@ -77,12 +84,27 @@ function checkMaySee(exchange: Asking, role: string): void {
   if (!maySeeRole(exchange, role) || !maySeeConfig(exchange)) throw fail('denied', 'permission denied')
 }
 
+type Unsaved = { readonly named: string; readonly isCel: boolean; readonly fields: JsonObject | null }
+
 /** How the logins of a mount explain themselves. docs/explain.md */
 export function explainResources({ method, plan, policyExists }: ExplainRouteParts): Resource[] {
-  const seenFailure = (exchange: Asking, requestId: string): Explained => {
+  const shownFailure = async (exchange: Asking, requestId: string): Promise<Reply> => {
     const explained = explainedFailure(method.failuresOf(exchange.mount), requestId)
     checkMaySee(exchange, roleOfFailure({ role: explained.role, path: explained.path ?? '' }))
-    return explained
+    const role = await method.stateOf(exchange.mount).roles.find(explained.role)
+    return answerOf(exchange, { ...explained, proposals: proposalsOf({ ...explained, role }) })
+  }
+  const unsavedRole = async (
+    exchange: Asking,
+    { named, isCel, fields }: Unsaved,
+  ): Promise<Role | undefined> => {
+    if (fields === null) return undefined
+    if (isCel || named === '') throw refuse('invalid', "'role_fields' needs an ordinary role")
+    checkMayReach(exchange, { operation: 'update', path: rolePath(named), fields, canonical: toLower })
+    const { mount } = exchange
+    const before = await method.stateOf(mount).roles.find(named)
+    const sent = convertFields(roleFields, fields).values
+    return writtenRole(method, { mount, name: named }, before, sent)
   }
   return [
     resource('/explain', {
@@ -94,7 +116,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         input: failureInput,
         handle: (exchange) => {
           checkNoSecret(exchange.sent)
-          return answerOf(exchange, seenFailure(exchange, exchange.input.request_id))
+          return shownFailure(exchange, exchange.input.request_id)
         },
       },
       write: {
@@ -104,7 +126,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         handle: async (exchange) => {
           const { call, mount, input, sent } = exchange
           const by = explainedBy(sent)
-          if (by === 'request_id') return answerOf(exchange, seenFailure(exchange, input.request_id))
+          if (by === 'request_id') return shownFailure(exchange, input.request_id)
           const jwt = by === 'jwt' ? input.jwt : undefined
           const role = input.role.replace(/^cel\//, '')
           const isCel =
@@ -115,6 +137,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           const given = { ...input, role, isCel, jwt, claims: input.claims ?? undefined }
           const named = await method.loginRole(mount, role)
           checkMaySee(exchange, isCel && named !== '' ? `cel/${named}` : named)
+          const unsaved = await unsavedRole(exchange, { named, isCel, fields: input.role_fields })
           const remoteAddress = input.remote_address || call.remoteAddress
           // a token records the path that created it
           const place = {
@@ -125,13 +148,20 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           const explanation = await method.explain(mount, given, {
             by: { address: call.remoteAddress, whenSilent: exchange.whenSilent },
             remoteAddress,
+            roles: unsaved && { find: async () => unsaved },
             asToken: input.as_token ? { certificate: exchange.clientCertificate() } : undefined,
             plan: (auth) => plan({ ...place, auth: { ...auth, scope } }),
           })
           const explained = shownExplanation(explanation, mount)
           // the bearer of a refused JWT is told nothing but 403
           const status = input.as_token && explained.status === 400 ? 403 : explained.status
-          return answerOf(exchange, { ...explained, status })
+          const tried =
+            unsaved ?? (isCel || named === '' ? undefined : await method.stateOf(mount).roles.find(named))
+          return answerOf(exchange, {
+            ...explained,
+            status,
+            proposals: proposalsOf({ ...explained, role: tried }),
+          })
         },
       },
     }),

@@ -365,7 +365,10 @@ export class JwtMethod {
   explain(
     mount: Mount,
     input: ExplainInput,
-    { by, ...preview }: Pick<ExplainContext, 'remoteAddress' | 'asToken' | 'plan'> & { readonly by: Asking },
+    {
+      by,
+      ...preview
+    }: Pick<ExplainContext, 'remoteAddress' | 'asToken' | 'plan' | 'roles'> & { readonly by: Asking },
   ): Promise<Explanation> {
     const evaluate: ExplainContext['evaluate'] = (atTurn) =>
       this.#evaluator.trace(operatorOf(mount, by), atTurn)

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 225d1b06acb54aac0d2e063e8fb0d088
+// made by `npm run ui:types` from the server's OpenAPI document cc7dfb6faa99f7f63ed2c9dc29e91452
 
 export interface paths {
     "/health/live": {
@@ -12764,6 +12764,14 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            proposals?: ({
+                path: string;
+                fields: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
             request_id?: string;
             time?: string;
             path?: string;
@@ -12850,6 +12858,14 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            proposals?: ({
+                path: string;
+                fields: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
             request_id?: string;
             time?: string;
             path?: string;
@@ -12868,6 +12884,9 @@ export interface components {
             };
             remote_address?: string;
             as_token?: boolean;
+            role_fields?: {
+                [key: string]: unknown;
+            };
             distributed_claim_access_token?: string;
             scope_policies?: string[];
             scope_paths?: string[];
@@ -14375,6 +14394,14 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            proposals?: ({
+                path: string;
+                fields: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
             request_id?: string;
             time?: string;
             path?: string;
@@ -14461,6 +14488,14 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            proposals?: ({
+                path: string;
+                fields: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
             request_id?: string;
             time?: string;
             path?: string;

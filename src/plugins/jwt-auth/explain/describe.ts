@@ -211,7 +211,7 @@ function nameHint(claims: StrictObject | undefined, name: string, seen: unknown)
  * JSON pointers that `job/env` and `job.env` may stand for; if a name is not read as a pointer, also
  * `/job/env`.
  */
-function pathsLike(name: string): string[] {
+export function pathsLike(name: string): string[] {
   if (name === '') return []
   if (name.startsWith('/')) return [name]
   return name.includes('/') || !name.includes('.')
@@ -252,7 +252,15 @@ function missingGroups(
 function whereElse(claims: StrictObject, name: string): string {
   if (lookupClaim(claims, `/_claim_names/${name}`) !== undefined) return '; it is elsewhere (_claim_names)'
   const path = pathTo(claims, name.split(/[./]/).at(-1) ?? '')
-  return path === undefined || pathsLike(name).includes(path) ? '' : `; there is one at ${path}`
+  return path === undefined || pathsLike(name).includes(path) ? '' : `${insteadAt}${path}`
+}
+
+const insteadAt = '; there is one at '
+
+/** The JSON pointer that the detail of a check names, for a claim that is inside another one. */
+export function insteadOf(detail: string): string | undefined {
+  const at = detail.indexOf(insteadAt)
+  return at < 0 || detail.length === longestDetail ? undefined : detail.slice(at + insteadAt.length)
 }
 
 const maxDepth = 4

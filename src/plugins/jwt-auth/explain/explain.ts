@@ -108,18 +108,17 @@ function unverified({ claims }: ExplainInput, jws: Jws | undefined): ReadToken |
 
 async function factsOf(
   { role: named, isCel }: ExplainInput,
-  { state, remoteAddress, now }: ExplainContext,
+  { state, roles = state.roles, remoteAddress, now }: ExplainContext,
   { claims, jws }: { claims: Facts['claims']; jws: Jws | undefined },
 ): Promise<Facts> {
   const ready = await state.findConfig()
   const roleName = named || (ready?.config.default_role ?? '')
-  const role = roleName === '' ? undefined : await roleOf(roleName, isCel, state)
+  const role = roleName === '' ? undefined : await (isCel ? celRole(roleName, state) : roles.find(roleName))
   const known = { ready, role, roleName, remoteAddress, claims, nowMs: now() }
   return completeFacts(known, jws, isCel ? state.celRoles : state.roles)
 }
 
-async function roleOf(name: string, isCel: boolean, state: MountState): Promise<Role | undefined> {
-  if (!isCel) return state.roles.find(name)
+async function celRole(name: string, state: MountState): Promise<Role | undefined> {
   const role = await state.celRoles.find(name)
   return role && askedOf(role)
 }

@@ -20,6 +20,10 @@ export function shown(value: unknown, longest = maxText): JsonValue {
   return cut(goText(value))
 }
 
+/** Whether a shown text is all that there was. */
+export const isWhole = (value: unknown): value is string =>
+  typeof value === 'string' && value.length < maxText
+
 /** Several values, always as a list. */
 export const shownList = (values: readonly unknown[]): JsonValue[] =>
   values.slice(0, maxItems).map((value) => shown(value))

@@ -25,6 +25,8 @@ export type LoginInput = {
 
 export type LoginContext = {
   readonly state: MountState
+  /** Instead of those that are stored. */
+  readonly roles?: Pick<StoredRoles<Role>, 'find'> | undefined
   readonly remoteAddress: string
   readonly outbound: OutboundClient
   /** Undefined: each token is verified each time it is sent. */
@@ -57,7 +59,7 @@ export async function examineJwt(
   context: LoginContext,
   trace: Trace,
 ): Promise<LoginAuth | undefined> {
-  const begun = await roleOfLogin(input.role, context.state, context.state.roles, trace)
+  const begun = await roleOfLogin(input.role, context.state, context.roles ?? context.state.roles, trace)
   if (begun === undefined) return undefined
   const { ready, role } = begun
   trace.check(

@@ -12,7 +12,7 @@ import {
 } from '../cel/cel-role.ts'
 import { type Config, type ConfigInput, readConfig, replaced } from '../config/jwt-config.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
-import { changedRole, type Role, readRole } from '../config/role.ts'
+import { changedRole, type Role, type RoleRecord, readRole } from '../config/role.ts'
 import { lintRole, lintWrite } from '../explain/lint.ts'
 import { lintCelRole } from '../explain/lint-cel.ts'
 import type { JwtMethod, RoleWrite } from '../method.ts'
@@ -24,6 +24,16 @@ const everyPolicyExists: PolicyExists = async () => true
 
 /** What a write would store, read as a login reads it. */
 const asStored = (record: object): unknown => parseLossless(stringifyJson(record))
+
+type OneRole = { readonly mount: Mount; readonly name: string }
+
+/** The role as a write would leave it. Throws what that write would. */
+export const writtenRole = (
+  method: JwtMethod,
+  { mount, name }: OneRole,
+  before: Role | undefined,
+  sent: RoleRecord,
+): Role => readRole(name, asStored(changedRole(before?.record, sent, method.boundsOf(mount))))
 
 export function roleChange(
   method: JwtMethod,
@@ -37,7 +47,7 @@ export function roleChange(
     turns: method.memoryOf(mount).turns,
     find: () => method.stateOf(mount).roles.find(name),
     whatIf: async (before, isSeen) => {
-      const after = readRole(name, asStored(changedRole(before?.record, sent, method.boundsOf(mount))))
+      const after = writtenRole(method, { mount, name }, before, sent)
       return roleWhatIf(
         {
           name,

@@ -1,0 +1,196 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { aSigner } from '../signer.ts'
+import { type Fields, type LoginFixture, openLoginFixture } from './fixture.ts'
+
+let fixture: LoginFixture
+beforeAll(async () => {
+  fixture = await openLoginFixture()
+})
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+const shop = { repository: 'acme/shop' }
+
+/** Each mistake with the fields that are proposed for the role. */
+const mistakes: readonly { name: string; role: Fields; claims?: Fields; fields: Fields }[] = [
+  {
+    name: 'an audience in capitals',
+    role: { bound_audiences: ['Gatehouse'] },
+    fields: { bound_audiences: ['Gatehouse', 'gatehouse'] },
+  },
+  {
+    name: 'of several audiences the one that was meant',
+    role: { bound_audiences: ['gatehouse/'] },
+    claims: { aud: ['elsewhere', 'gatehouse'] },
+    fields: { bound_audiences: ['gatehouse/', 'gatehouse'] },
+  },
+  { name: 'no audience', role: { bound_audiences: [] }, fields: { bound_audiences: ['gatehouse'] } },
+  { name: 'another subject', role: { bound_subject: 'x' }, fields: { bound_subject: 'repo:acme/shop' } },
+  {
+    name: 'another branch',
+    role: { bound_claims: { ...shop, ref: 'refs/heads/dev' } },
+    fields: { bound_claims: { ...shop, ref: ['refs/heads/dev', 'refs/heads/main'] } },
+  },
+  {
+    name: 'two claims at once',
+    role: { bound_claims: { repository: 'Acme/Shop', ref: ['refs/heads/dev'] } },
+    fields: {
+      bound_claims: { repository: ['Acme/Shop', 'acme/shop'], ref: ['refs/heads/dev', 'refs/heads/main'] },
+    },
+  },
+  {
+    name: 'a number for a text',
+    role: { bound_claims: { run: 7 } },
+    claims: { run: '7' },
+    fields: { bound_claims: { run: [7, '7'] } },
+  },
+  {
+    name: 'a star without glob',
+    role: { bound_claims: { ref: 'refs/heads/*' } },
+    fields: { bound_claims_type: 'glob' },
+  },
+  {
+    name: 'a claim inside another one',
+    role: { bound_claims: { 'job.env': 'prod' } },
+    claims: { job: { env: 'prod' } },
+    fields: { bound_claims: { '/job/env': 'prod' } },
+  },
+  {
+    name: 'a claim that is deeper',
+    role: { bound_claims: { env: 'prod' } },
+    claims: { job: { env: 'prod' } },
+    fields: { bound_claims: { '/job/env': 'prod' } },
+  },
+  {
+    name: 'the name of a claim in capitals',
+    role: { bound_claims: { Repository: 'acme/shop' } },
+    fields: { bound_claims: shop },
+  },
+  { name: 'the user claim in capitals', role: { user_claim: 'Sub' }, fields: { user_claim: 'sub' } },
+  {
+    name: 'a user claim inside another one',
+    role: { user_claim: 'user.id' },
+    claims: { user: { id: 'ann' } },
+    fields: { user_claim: '/user/id', user_claim_json_pointer: true },
+  },
+  { name: 'no groups', role: { groups_claim: 'groups' }, fields: { groups_claim_optional: true } },
+  {
+    name: 'groups under another name',
+    role: { groups_claim: 'Groups' },
+    claims: { groups: ['dev'] },
+    fields: { groups_claim: 'groups' },
+  },
+  {
+    name: 'a mapped claim that is no text',
+    role: { claim_mappings: { run: 'run' }, claim_mappings_text_only: true },
+    claims: { run: 7 },
+    fields: { claim_mappings_text_only: false },
+  },
+]
+
+describe('a refused login comes with fields of the role that let it in', () => {
+  test.each(mistakes)('$name', async ({ role, claims, fields }) => {
+    const mount = await fixture.mount({ role })
+    const jwt = await fixture.sign(claims)
+    const refused = await fixture.login(mount, { jwt })
+    const written = { role_type: 'jwt', ...fields }
+
+    const shown = await fixture.root.read(`auth/${mount}/explain?request_id=${refused.body.request_id}`)
+    const tried = await fixture.explain(mount, { jwt, role_fields: written })
+    const unsaved = await fixture.login(mount, { jwt })
+    await fixture.root.write(`auth/${mount}/role/ci`, written)
+
+    expect(shown.body.data?.['proposals']).toEqual([{ path: 'role/ci', fields }])
+    expect(tried.body.data).toMatchObject({ allowed: true, proposals: [] })
+    expect(unsaved.status).not.toBe(200)
+    expect((await fixture.login(mount, { jwt })).status).toBe(200)
+  })
+})
+
+test('a misspelled issuer is proposed for the configuration, another one is not', async () => {
+  const misspelled = await fixture.mount({ config: { bound_issuer: `${fixture.issuer.url}/` } })
+  const other = await fixture.mount({ config: { bound_issuer: 'https://elsewhere.example' } })
+  const jwt = await fixture.sign()
+
+  const proposals = async (mount: string) => (await fixture.explain(mount, { jwt })).body.data?.['proposals']
+
+  expect(await proposals(misspelled)).toEqual([
+    { path: 'config', fields: { bound_issuer: fixture.issuer.url } },
+  ])
+  expect(await proposals(other)).toEqual([])
+})
+
+test.each([
+  { name: 'several values, none of them nearly right', claims: { aud: ['one', 'two'] } },
+  { name: 'a text that is too long to be shown whole', claims: { aud: 'x'.repeat(300) } },
+  { name: 'a list of numbers', role: { bound_claims: { ids: 5 } }, claims: { ids: [5] } },
+  { name: 'a claim that is nowhere', role: { bound_claims: { env: 'prod' } } },
+  { name: 'an expired token', claims: { iat: 1_700_000_000, exp: 1_700_000_300 } },
+])('nothing is proposed for $name', async ({ role = {}, claims = {} }) => {
+  const mount = await fixture.mount({ role })
+
+  const { body } = await fixture.explain(mount, { jwt: await fixture.sign(claims) })
+
+  expect(body.data).toMatchObject({ allowed: false, proposals: [] })
+})
+
+test('nothing is proposed that an unknown signer says', async () => {
+  const mount = await fixture.mount()
+  const jwt = aSigner('RS256').sign(fixture.claims({ repository: 'mallory/shop' }))
+  const refused = await fixture.login(mount, { jwt })
+
+  const shown = await fixture.root.read(`auth/${mount}/explain?request_id=${refused.body.request_id}`)
+  const tried = await fixture.explain(mount, { jwt })
+  const claims = await fixture.explain(mount, { claims: fixture.claims({ repository: 'acme/other' }) })
+
+  expect(shown.body.data?.['proposals']).toEqual([])
+  expect(tried.body.data?.['proposals']).toEqual([])
+  expect(claims.body.data?.['proposals']).toEqual([
+    { path: 'role/ci', fields: { bound_claims: { repository: ['acme/shop', 'acme/other'] } } },
+  ])
+})
+
+test('an address is proposed with the token at hand: a login from there was refused before its signature was checked', async () => {
+  const mount = await fixture.mount({ role: { token_bound_cidrs: ['10.0.0.0/8'] } })
+  const jwt = await fixture.sign()
+  const refused = await fixture.login(mount, { jwt })
+
+  const shown = await fixture.root.read(`auth/${mount}/explain?request_id=${refused.body.request_id}`)
+  const tried = await fixture.explain(mount, { jwt })
+
+  expect(shown.body.data).toMatchObject({ reason: 'address_not_bound', proposals: [] })
+  expect(tried.body.data?.['proposals']).toEqual([
+    { path: 'role/ci', fields: { token_bound_cidrs: ['10.0.0.0/8', '127.0.0.1'] } },
+  ])
+})
+
+describe('an unsaved role', () => {
+  test('may be new, is refused like a write of it, and needs update of the role', async () => {
+    const mount = await fixture.mount()
+    const policy = `path "auth/${mount}/*" { capabilities = ["read", "update"] }
+      path "auth/${mount}/role/ci" { capabilities = ["read"] }`
+    await fixture.root.write('sys/policies/acl/reader', { policy })
+    const made = await fixture.root.write('auth/token/create', { policies: ['reader'] })
+    const reader = fixture.server.as(String(made.body.auth?.client_token))
+    const claims = fixture.claims()
+    const role_fields = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['gatehouse'] }
+
+    const fresh = await fixture.explain(mount, { role: 'new', claims, role_fields })
+    const unbound = await fixture.explain(mount, {
+      role: 'new',
+      claims,
+      role_fields: { role_type: 'jwt', user_claim: 'sub' },
+    })
+    const odd = await fixture.explain(mount, { claims, role_fields: { token_ttl: 'soon' } })
+    const ofCel = await fixture.explain(mount, { role: 'cel/x', claims, role_fields })
+    const denied = await reader.write(`auth/${mount}/explain`, { role: 'ci', claims, role_fields })
+    const allowed = await reader.write(`auth/${mount}/explain`, { role: 'ci', claims })
+
+    expect(fresh.body.data).toMatchObject({ allowed: true, role: 'new' })
+    expect(unbound.body.errors).toEqual([
+      'must have at least one bound constraint when creating/updating a role',
+    ])
+    expect([odd.status, ofCel.body.errors]).toEqual([400, ["'role_fields' needs an ordinary role"]])
+    expect([denied.status, allowed.status]).toEqual([403, 200])
+    expect((await fixture.root.read(`auth/${mount}/role/new`)).status).toBe(404)
+  })
+})
