@@ -35,3 +35,186 @@ test('the page of a role says who changed it, and an operator takes a change bac
   expect((await fixture.root.read(path)).body.data?.['bound_claims']).toEqual({ repository: 'acme/shop' })
   expect(complaints).toEqual([])
 })
+
+test('an operator makes a role for GitHub from the preset, tries a token on it, and sees the linter beside the fields', async () => {
+  const mount = await fixture.mount()
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/roles`, 'root')
+  const { page, complaints } = opened
+  await page.getByRole('link', { name: 'New role' }).click()
+  await page.getByRole('combobox', { name: 'Preset' }).selectOption('GitHub Actions')
+  await page.getByRole('textbox', { name: 'Name of the role' }).fill('shop')
+  await page.getByRole('textbox', { name: 'repository_owner_id' }).fill('65411')
+  await page.getByRole('textbox', { name: 'repository', exact: true }).fill('acme/shop')
+  const policies = page.getByRole('combobox', { name: 'Policies' })
+  await policies.fill('no-such-policy')
+  await policies.press('Enter')
+  await policies.press('Escape')
+  await page.getByText('policy_missing').waitFor()
+  await page.getByRole('button', { name: 'Remove no-such-policy' }).click()
+  await policies.fill('deploy')
+  await page.getByRole('option', { name: 'deploy' }).click()
+  await page.getByText('policy_missing').waitFor({ state: 'detached' })
+  await page.getByText('Nobody has logged in with it in the last 30 days.').waitFor()
+
+  const jwt = await fixture.sign({
+    repository_owner_id: '65411',
+    repository_id: '701245',
+    ref: 'refs/heads/dev',
+  })
+  await page.getByRole('textbox', { name: 'JWT' }).fill(jwt)
+  await page.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('heading', { name: 'Refused: bound_claim_mismatch (400)' }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Put the proposed change into the form' }).click()
+  await page.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('region', { name: 'shop' }).getByText('repository_owner_id').waitFor()
+
+  expect((await fixture.root.read(`auth/${mount}/role/shop`)).body.data).toMatchObject({
+    role_type: 'jwt',
+    bound_audiences: ['gatehouse'],
+    bound_claims: {
+      repository_owner_id: '65411',
+      repository: 'acme/shop',
+      ref: ['refs/heads/main', 'refs/heads/dev'],
+    },
+    user_claim: 'repository_id',
+    token_policies: ['deploy'],
+    token_ttl: 900,
+  })
+  expect((await fixture.login(mount, { role: 'shop', jwt })).status).toBe(200)
+  expect(complaints).toEqual([])
+})
+
+test('from a failed login an operator fixes the role: before and after, who else is concerned, and the same login passes', async () => {
+  const mount = await fixture.mount({
+    role: {
+      bound_claims: { repository: 'acme/shop', ref: 'refs/heads/main' },
+      token_num_uses: 9,
+      max_age: 60,
+    },
+  })
+  const path = `auth/${mount}/role/ci`
+  await fixture.login(mount, { jwt: await fixture.sign() })
+  const jwt = await fixture.sign({ ref: 'refs/heads/release' })
+  await fixture.login(mount, { jwt })
+  const before = (await fixture.root.read(path)).body.data
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/failures`, 'root')
+  const { page, complaints } = opened
+
+  await page.getByRole('table', { name: 'Failed logins' }).getByRole('link').first().click()
+  await page.getByRole('heading', { name: 'Refused: bound_claim_mismatch (400)' }).waitFor()
+  await page.getByRole('button', { name: 'Fix this role' }).click()
+  const proposal = page.getByRole('region', { name: /^This change would let the refused login in/ })
+  await proposal.getByText('bound_claims.ref').waitFor()
+  await page.getByText('1 of 1 subjects of the last 30 days still log in.').waitFor()
+  await page.getByText('1 of 1 refused logins would succeed.').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The role is saved. This login would be let in now.').waitFor()
+
+  expect((await fixture.root.read(path)).body.data).toEqual({
+    ...before,
+    bound_claims: { repository: 'acme/shop', ref: ['refs/heads/main', 'refs/heads/release'] },
+  })
+  expect((await fixture.login(mount, { jwt })).status).toBe(200)
+  expect(complaints).toEqual([])
+})
+
+test('a change that would lock somebody out says who before it is saved', async () => {
+  const mount = await fixture.mount()
+  await fixture.login(mount, { jwt: await fixture.sign() })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`, 'root')
+  const { page, complaints } = opened
+
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: 'repository', exact: true }).fill('acme/other')
+  await page.getByText('1 would not:').waitFor()
+  await page.getByText('expects "acme/other"').waitFor()
+  await page.getByRole('button', { name: 'Save, although 1 may lose access' }).click()
+  await page.getByRole('region', { name: 'ci' }).getByText('acme/other').first().waitFor()
+
+  expect((await fixture.root.read(`auth/${mount}/role/ci`)).body.data?.['bound_claims']).toEqual({
+    repository: 'acme/other',
+  })
+  expect(complaints).toEqual([])
+})
+
+test('an operator configures a mount from a preset, and a later edit loses nothing that the form does not show', async () => {
+  await fixture.root.write('sys/auth/fresh', { type: 'jwt' })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/fresh/status`, 'root')
+  const { page, complaints } = opened
+  const config = async () => (await fixture.root.read('auth/fresh/config')).body.data
+  await page.getByText('Not configured yet: nobody can log in.').waitFor()
+  await page.getByRole('link', { name: 'Configure' }).click()
+  await page.getByRole('combobox', { name: 'Preset' }).selectOption('GitHub Actions')
+  const issuer = page.getByRole('textbox', { name: 'Issuer', exact: true })
+  expect(await issuer.inputValue()).toBe('https://token.actions.githubusercontent.com')
+  await issuer.fill(fixture.issuer.url)
+  await page.getByRole('textbox', { name: 'Required issuer of JWTs' }).fill(`${fixture.issuer.url}/`)
+  await page.getByRole('button', { name: 'Check what this would mean' }).click()
+  await page.getByText('Nobody has logged in with it in the last 30 days.').waitFor()
+  await page.getByText('More', { exact: true }).click()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('region', { name: 'Configuration' }).getByText(`${fixture.issuer.url}/`).waitFor()
+  const first = await config()
+
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: 'Required issuer of JWTs' }).fill(fixture.issuer.url)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('region', { name: 'History' }).getByText('bound_issuer').waitFor()
+  await page.getByRole('button', { name: 'Fetch the keys now' }).click()
+  await page.getByRole('heading', { name: 'Keys are available' }).waitFor()
+  const timeline = page.getByRole('region', { name: 'Timeline of the keys' })
+  await timeline.getByText('In use').first().waitFor()
+  const memory = page.getByRole('region', { name: 'Remembered logins' })
+  await memory.getByRole('spinbutton', { name: 'Days' }).fill('14')
+  await memory.getByRole('button', { name: 'Remember so long' }).click()
+  await memory.getByRole('spinbutton', { name: 'Days' }).and(page.locator('[value="14"]')).waitFor()
+  await expectAccessible(page)
+
+  expect((await fixture.root.read('sys/auth/fresh/tune')).body.data?.['options']).toEqual({
+    history_days: '14',
+  })
+  expect(first).toMatchObject({ oidc_discovery_url: fixture.issuer.url, namespace_in_state: true })
+  expect(await config()).toEqual({ ...first, bound_issuer: fixture.issuer.url })
+  expect(complaints).toEqual([])
+})
+
+test('an operator writes the program of a CEL role, tries it with a token, and somebody logs in', async () => {
+  const mount = await fixture.mount()
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/cel`, 'root')
+  const { page, complaints } = opened
+  await page.getByRole('link', { name: 'New CEL role' }).click()
+  await page.getByRole('textbox', { name: 'Name of the role' }).fill('people')
+  await page.getByRole('textbox', { name: 'Add to Variables' }).fill('repo')
+  await page.getByRole('button', { name: 'Add', exact: true }).click()
+  await page.getByRole('textbox', { name: 'repo', exact: true }).fill('claims.repository')
+  await page
+    .getByRole('textbox', { name: 'Program' })
+    .fill('repo == "acme/shop" ? pb.Auth{policies: ["deploy"]} : "not yours"')
+  const jwt = await fixture.sign()
+  const tried = page.getByRole('region', { name: 'Try the program' })
+  await tried.getByRole('textbox', { name: 'Claims as JSON, or a JWT' }).fill(jwt)
+  await tried.getByRole('button', { name: 'Run it' }).click()
+  await tried.getByText('The program lets this login in').waitFor()
+  await tried.getByText('"acme/shop"').waitFor()
+  await expectAccessible(page)
+  await tried.getByRole('textbox', { name: 'Claims as JSON, or a JWT' }).fill('{"repository": "acme/other"}')
+  await tried.getByRole('button', { name: 'Run it' }).click()
+  await tried.getByText('The program refuses this login with a message').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('region', { name: 'people' }).getByText('cel_program').first().waitFor()
+  await expectAccessible(page)
+
+  expect((await fixture.root.read(`auth/${mount}/cel/role/people`)).body.data).toMatchObject({
+    bound_audiences: ['gatehouse'],
+    cel_program: { variables: [{ name: 'repo', expression: 'claims.repository' }] },
+  })
+  expect(
+    (await fixture.server.anonymous.write(`auth/${mount}/cel/login`, { role: 'people', jwt })).status,
+  ).toBe(200)
+  expect(complaints).toEqual([])
+})

@@ -50,17 +50,19 @@ test('an explanation of a token asks the cluster, and has a hint', async () => {
 test('an operator makes a role for a client, whose tokens last as long as it needs them', async () => {
   await using opened = await open(`logins/${mount}/roles`)
   const { page, complaints } = opened
+  await page.getByRole('link', { name: 'New role' }).click()
   await page.getByLabel('Client').selectOption({ label: 'External Secrets Operator' })
   const added = page.getByRole('region', { name: 'New role' })
   await added.getByText('auth.kubernetes.serviceAccountRef.audiences').waitFor()
-  await added.getByRole('textbox', { name: 'Role' }).fill('Shop')
-  await added.getByRole('textbox', { name: 'Service accounts' }).fill('web, *')
-  await added.getByRole('textbox', { name: 'Namespaces' }).fill('shop')
+  await added.getByRole('textbox', { name: 'Name of the role' }).fill('Shop')
+  await added.getByRole('combobox', { name: 'Service accounts' }).fill('web, *')
+  await added.getByRole('combobox', { name: 'Namespaces', exact: true }).fill('shop')
 
-  await added.getByRole('button', { name: 'Create' }).click()
+  await added.getByRole('button', { name: 'Save' }).click()
   await added.getByText('can not mix "*" with values').waitFor()
-  await added.getByRole('textbox', { name: 'Service accounts' }).fill('web')
-  await added.getByRole('button', { name: 'Create' }).click()
+  await expectAccessible(page)
+  await added.getByRole('button', { name: 'Remove *' }).click()
+  await added.getByRole('button', { name: 'Save' }).click()
 
   await page.getByRole('region', { name: 'shop', exact: true }).getByText('gatehouse').waitFor()
   await expectAccessible(page)
@@ -68,6 +70,29 @@ test('an operator makes a role for a client, whose tokens last as long as it nee
     bound_service_account_names: ['web'],
     bound_service_account_namespaces: ['shop'],
     audience: 'gatehouse',
+    token_ttl: 600,
+    renewal_review: true,
+  })
+
+  await page.getByRole('link', { name: 'Edit' }).click()
+  const labels = '{"matchLabels": {"team": "shop"}}'
+  await page.getByRole('textbox', { name: 'Namespaces with these labels, too' }).fill(labels)
+  await page.getByText('More', { exact: true }).click()
+  await page.getByLabel('The entity is named by').selectOption('Namespace and name of the service account')
+  await page.getByText('name_alias').waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('region', { name: 'shop', exact: true }).getByText(labels).waitFor()
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: 'Audience' }).fill('vault')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('region', { name: 'shop', exact: true }).getByText('vault').first().waitFor()
+
+  expect((await at.root.read(`${at.path}/role/shop`)).body.data).toMatchObject({
+    bound_service_account_names: ['web'],
+    bound_service_account_namespaces: ['shop'],
+    bound_service_account_namespace_selector: labels,
+    alias_name_source: 'serviceaccount_name',
+    audience: 'vault',
     token_ttl: 600,
   })
   expect(complaints).toEqual([])

@@ -37,6 +37,7 @@ const explanation = v.object({
     clock: v.nullish(v.object({ offset_seconds: v.number(), estimated: v.boolean(), source: v.string() })),
     checks: v.array(check),
     login: v.nullish(login),
+    proposals: v.optional(v.array(v.object({ path: v.string(), fields: v.record(v.string(), v.unknown()) }))),
     request_id: v.optional(v.string()),
     time: v.optional(v.string()),
     path: v.optional(v.string()),
@@ -134,3 +135,53 @@ export const lintFindings = defineCall(
   '/auth/{jwt_mount_path}/lint',
   v.object({ data: v.object({ findings: v.array(finding) }) }),
 )
+
+const maybe = v.nullable(v.string())
+
+export const loginKeys = defineCall(
+  'get',
+  '/auth/{jwt_mount_path}/keys',
+  v.object({
+    data: v.object({
+      allowed_key_thumbprints: texts,
+      sources: v.array(
+        v.object({
+          kind: v.string(),
+          url: v.string(),
+          keys: v.array(
+            v.object({
+              thumbprint: v.string(),
+              kid: v.string(),
+              type: v.string(),
+              algorithms: texts,
+              size: v.number(),
+              current: v.boolean(),
+              allowed: v.boolean(),
+              first_seen: v.string(),
+              gone_since: maybe,
+              last_login: maybe,
+            }),
+          ),
+          fetches: v.array(
+            v.object({
+              time: v.string(),
+              of: v.string(),
+              ok: v.boolean(),
+              milliseconds: v.number(),
+              error: v.string(),
+            }),
+          ),
+          alerts: v.array(v.object({ time: v.string(), kind: v.string(), text: v.string() })),
+        }),
+      ),
+    }),
+  }),
+)
+
+export const authTuning = defineCall(
+  'get',
+  '/sys/auth/{path}/tune',
+  v.object({ data: v.object({ options: v.optional(v.record(v.string(), v.string())) }) }),
+)
+
+export const tuneAuth = defineCall('post', '/sys/auth/{path}/tune', v.unknown())

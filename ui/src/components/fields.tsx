@@ -35,7 +35,8 @@ export function Fields({ values, findings = [] }: Props) {
   )
 }
 
-const FindingText = ({ finding: { code, text: said } }: { readonly finding: Finding }) => (
+/** What the linter says of a field. */
+export const FindingText = ({ finding: { code, text: said } }: { readonly finding: Finding }) => (
   <p className="finding">
     <span className="hidden">{text.finding}: </span>
     <code>{code}</code> {said}

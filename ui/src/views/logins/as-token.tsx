@@ -67,7 +67,7 @@ function Switch({ mount, config }: { readonly mount: string; readonly config: Se
       body: { ...stored, accept_as_token: !isOn, ...(needsSecret && { oidc_client_secret: secret }) },
     })
     setSecret('')
-    for (const key of ['login-config', 'login-lint', 'login-status'])
+    for (const key of ['login-config', 'login-config-or-none', 'login-lint', 'login-status'])
       await client.invalidateQueries({ queryKey: [key, mount] })
   }
   return (

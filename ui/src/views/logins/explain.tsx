@@ -7,7 +7,8 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { decoded } from './decoded-jwt.ts'
+import { DecodedJwt } from './decoded-jwt.tsx'
+import { FixRole } from './editor/fix-role.tsx'
 import { ExplanationPanel } from './explanation.tsx'
 
 const text = strings.logins
@@ -41,7 +42,7 @@ export function Explain({ mount }: { readonly mount: string }) {
             value={jwt}
             onChange={setJwt}
           />
-          <Decoded jwt={jwt} />
+          <DecodedJwt jwt={jwt} />
           <Field label={text.role} optional hint={strings.login.roleHint} value={role} onChange={setRole} />
           <Field
             label={text.address}
@@ -61,26 +62,13 @@ export function Explain({ mount }: { readonly mount: string }) {
       </section>
       <div aria-live="polite" className="stack">
         <Failure error={asking.error} />
-        {asking.data !== undefined && <ExplanationPanel mount={mount} explanation={asking.data.data} />}
+        {asking.data !== undefined && (
+          <>
+            <ExplanationPanel mount={mount} explanation={asking.data.data} />
+            <FixRole mount={mount} explanation={asking.data.data} onSaved={() => asking.mutate()} />
+          </>
+        )}
       </div>
     </div>
-  )
-}
-
-/** The parts that anybody can read, as the browser decodes them. */
-function Decoded({ jwt }: { readonly jwt: string }) {
-  if (jwt.trim() === '') return null
-  const parts = decoded(jwt)
-  if (parts === undefined) return <p className="hint">{text.notJwt}</p>
-  return (
-    <details open className="decoded">
-      <summary>{text.decoded}</summary>
-      <pre>
-        <code>{JSON.stringify(parts.header, null, 2)}</code>
-      </pre>
-      <pre>
-        <code>{JSON.stringify(parts.claims, null, 2)}</code>
-      </pre>
-    </details>
   )
 }

@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import type { Check, Explanation } from '../../api/logins.ts'
 import { CopyButton } from '../../components/copy-as.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
@@ -11,9 +12,12 @@ const text = strings.logins
 export function ExplanationPanel({
   mount,
   explanation,
+  children,
 }: {
   readonly mount: string
   readonly explanation: Explanation
+  /** What can be done about it. */
+  readonly children?: ReactNode
 }) {
   const {
     allowed,
@@ -34,6 +38,7 @@ export function ExplanationPanel({
       {!allowed && <p className="mono">{error}</p>}
       {cause !== '' && <p className="mono">{cause}</p>}
       <Advice explanation={explanation} />
+      {children}
       <dl className="facts">
         {role !== '' && (
           <>

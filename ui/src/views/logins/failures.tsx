@@ -9,6 +9,7 @@ import { Time } from '../../components/time.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
+import { FixRole } from './editor/fix-role.tsx'
 import { ExplanationPanel } from './explanation.tsx'
 
 const text = strings.logins
@@ -131,12 +132,17 @@ function Clear({ mount }: { readonly mount: string }) {
 }
 
 function Picked({ mount, id }: { readonly mount: string; readonly id: string }) {
-  const { data, error } = useQuery({
+  const { data, error, refetch } = useQuery({
     queryKey: ['login-failure', mount, id],
     queryFn: ({ signal }) =>
       explainRefusal({ params: { jwt_mount_path: mount }, query: { request_id: id } }, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   })
   if (error !== null) return <Failure error={error} title={text.gone} />
-  return data === undefined ? null : <ExplanationPanel mount={mount} explanation={data.data} />
+  return data === undefined ? null : (
+    <div className="stack">
+      <ExplanationPanel mount={mount} explanation={data.data} />
+      <FixRole mount={mount} explanation={data.data} onSaved={() => void refetch()} />
+    </div>
+  )
 }

@@ -10,12 +10,14 @@ import { usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { listAppRoles } from './app-role-calls.ts'
 import { AppRoles } from './app-roles.tsx'
+import { CelRoles } from './cel-roles.tsx'
+import { listCelRoles } from './editor/calls.ts'
 import { Explain } from './explain.tsx'
 import { Failures } from './failures.tsx'
 import { podStatus } from './pod-calls.ts'
 import { PodRoles } from './pod-roles.tsx'
 import { PodStatus } from './pod-status.tsx'
-import { Roles } from './roles.tsx'
+import { JwtRoles } from './roles.tsx'
 import { Status } from './status.tsx'
 import { listUsers } from './user-calls.ts'
 import { Users } from './users.tsx'
@@ -55,7 +57,14 @@ const rolesTab: Omit<Tab, 'Page'> = {
 
 const jwtTabs: readonly Tab[] = [
   ...refusalTabs,
-  { ...rolesTab, Page: Roles },
+  { ...rolesTab, Page: JwtRoles },
+  {
+    name: 'cel',
+    path: 'cel/role',
+    capability: 'list',
+    Page: CelRoles,
+    requests: (mount) => [listCelRoles.request(ofJwt(mount))],
+  },
   {
     name: 'status',
     path: 'status',

@@ -3,13 +3,20 @@ import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Time } from '../../components/time.tsx'
 import { strings } from '../../strings.ts'
+import { PodConfigEditor } from './editor/config-editor.tsx'
+import { KeyTimeline } from './key-timeline.tsx'
+import { LoginMemory } from './login-memory.tsx'
 import { podStatus } from './pod-calls.ts'
-import { Config } from './status.tsx'
+import { Config, StatusOrForm } from './status.tsx'
 
 const text = strings.logins.pods
 
+export const PodStatus = ({ mount }: { readonly mount: string }) => (
+  <StatusOrForm mount={mount} State={ClusterStatus} Form={PodConfigEditor} />
+)
+
 /** The cluster, whose token asks it, and how its last review ended. */
-export function PodStatus({ mount }: { readonly mount: string }) {
+function ClusterStatus({ mount }: { readonly mount: string }) {
   const params = { kubernetes_mount_path: mount }
   const client = useQueryClient()
   const key = ['pod-status', mount]
@@ -68,7 +75,11 @@ export function PodStatus({ mount }: { readonly mount: string }) {
         </div>
         <Failure error={asking.error} />
       </section>
-      <Config mount={mount} />
+      <div className="stack">
+        <Config mount={mount} />
+        <LoginMemory mount={mount} />
+      </div>
+      <KeyTimeline mount={mount} />
     </div>
   )
 }

@@ -1,20 +1,66 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ComponentType } from 'react'
 import { keysOf } from '../../api/errors.ts'
 import { type Finding, lintFindings, loginRole, loginRoles } from '../../api/logins.ts'
+import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
-import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
+import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { AsToken } from './as-token.tsx'
+import { deleteLoginRole } from './editor/calls.ts'
+import { NewRole, RoleEditor } from './editor/role-editor.tsx'
 
 const text = strings.logins
 
+type Done = { readonly onSaved: () => void; readonly onCancel: () => void }
+
+type Props = {
+  readonly mount: string
+  readonly New: ComponentType<{
+    readonly mount: string
+    readonly onSaved: (name: string) => void
+    readonly onCancel: () => void
+  }>
+  readonly Edit: ComponentType<{ readonly mount: string; readonly name: string } & Done>
+}
+
+/** The roles of a mount of type `jwt` or `oidc`. */
+export const JwtRoles = ({ mount }: { readonly mount: string }) => (
+  <Roles mount={mount} New={NewRole} Edit={RoleEditor} />
+)
+
+/** The roles of a mount, or the form of one. */
+export function Roles({ mount, New, Edit }: Props) {
+  const { parts, search } = usePlace()
+  const go = useGo()
+  const open = (name?: string) =>
+    go({ view: 'logins', parts: [mount, 'roles', ...(name === undefined ? [] : [name])] })
+  const [, , picked] = parts
+  if (search['form'] === 'new') return <New mount={mount} onSaved={open} onCancel={open} />
+  if (search['form'] !== 'edit' || picked === undefined) return <ListedRoles mount={mount} />
+  const back = () => open(picked)
+  return <Edit key={picked} mount={mount} name={picked} onSaved={back} onCancel={back} />
+}
+
+function NewRoleLink({ mount }: { readonly mount: string }) {
+  const path = `auth/${mount}/role/x`
+  const { can } = useCapabilities([path])
+  return can(path, 'create') ? (
+    <div className="actions">
+      <PlaceLink view="logins" parts={[mount, 'roles']} search={{ form: 'new' }} className="button">
+        {text.newRole}
+      </PlaceLink>
+    </div>
+  ) : null
+}
+
 /** The roles of a mount, with what the linter says of them. */
-export function Roles({ mount }: { readonly mount: string }) {
+function ListedRoles({ mount }: { readonly mount: string }) {
   const { parts } = usePlace()
   const params = { jwt_mount_path: mount }
   const path = `auth/${mount}/lint`
@@ -32,16 +78,22 @@ export function Roles({ mount }: { readonly mount: string }) {
   if (roles.data === undefined) return null
   const findings = lint.data?.data.findings ?? []
   const picked = parts[2]
-  if (roles.data.length === 0) return <EmptyState title={text.noRoles}>{text.noRolesNext}</EmptyState>
   return (
     <div className={picked === undefined ? 'stack' : 'beside'}>
-      <Table
-        name="login-roles"
-        label={text.tabs.roles}
-        columns={columnsOf(mount, findings)}
-        rows={roles.data}
-        keyOf={(name) => name}
-      />
+      <div className="stack">
+        <NewRoleLink mount={mount} />
+        {roles.data.length === 0 ? (
+          <EmptyState title={text.noRoles}>{text.noRolesNext}</EmptyState>
+        ) : (
+          <Table
+            name="login-roles"
+            label={text.tabs.roles}
+            columns={columnsOf(mount, findings)}
+            rows={roles.data}
+            keyOf={(name) => name}
+          />
+        )}
+      </div>
       {picked !== undefined && (
         <Role mount={mount} name={picked} findings={findings.filter(({ role }) => role === picked)} />
       )}
@@ -86,6 +138,7 @@ function Role({
   return (
     <section className="panel" aria-label={name}>
       <h2>{name}</h2>
+      <RoleActions mount={mount} name={name} />
       <Failure error={error} />
       {data !== undefined && <Fields values={data.data} findings={findings} />}
       {data?.data['role_type'] === 'jwt' && <AsToken mount={mount} role={name} />}
@@ -94,5 +147,35 @@ function Role({
       </PlaceLink>
       <ObjectHistory key={name} path={`auth/${mount}/role/${name}`} />
     </section>
+  )
+}
+
+function RoleActions({ mount, name }: { readonly mount: string; readonly name: string }) {
+  const client = useQueryClient()
+  const go = useGo()
+  const path = `auth/${mount}/role/${name}`
+  const { can } = useCapabilities([path])
+  return (
+    <div className="actions">
+      {can(path, 'update') && (
+        <PlaceLink view="logins" parts={[mount, 'roles', name]} search={{ form: 'edit' }} className="button">
+          {text.editRole}
+        </PlaceLink>
+      )}
+      {can(path, 'delete') && (
+        <Confirm
+          label={text.delete}
+          question={text.deleteRoleQuestion(name)}
+          action={text.delete}
+          onConfirmed={async () => {
+            await deleteLoginRole({ params: { jwt_mount_path: mount, name } })
+            await client.invalidateQueries({ queryKey: ['login-roles', mount] })
+            go({ view: 'logins', parts: [mount, 'roles'] })
+          }}
+        >
+          <p>{text.deleteRoleHint}</p>
+        </Confirm>
+      )}
+    </div>
   )
 }

@@ -1,4 +1,6 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { ComponentType } from 'react'
+import { dataOrNull } from '../../api/errors.ts'
 import { loginConfig, loginStatus } from '../../api/logins.ts'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -6,14 +8,35 @@ import { Fields } from '../../components/fields.tsx'
 import { Time } from '../../components/time.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
+import { ConfigEditor } from './editor/config-editor.tsx'
+import { KeyTimeline } from './key-timeline.tsx'
+import { LoginMemory } from './login-memory.tsx'
 
 const text = strings.logins
 
 type Mount = { readonly mount: string }
 
+/** The state of a mount, or the form of its configuration. */
+export function StatusOrForm({ mount, State, Form }: Mount & StatusParts) {
+  const { search } = usePlace()
+  const go = useGo()
+  if (search['form'] !== 'edit') return <State mount={mount} />
+  return <Form mount={mount} onDone={() => go({ view: 'logins', parts: [mount, 'status'] })} />
+}
+
+type StatusParts = {
+  readonly State: ComponentType<Mount>
+  readonly Form: ComponentType<Mount & { readonly onDone: () => void }>
+}
+
+export const Status = ({ mount }: Mount) => (
+  <StatusOrForm mount={mount} State={KeyStatus} Form={ConfigEditor} />
+)
+
 /** Where the keys come from, and whether they could be fetched. */
-export function Status({ mount }: Mount) {
+function KeyStatus({ mount }: Mount) {
   const params = { jwt_mount_path: mount }
   const client = useQueryClient()
   const key = ['login-status', mount]
@@ -23,7 +46,10 @@ export function Status({ mount }: Mount) {
   })
   const fetching = useMutation({
     mutationFn: () => loginStatus({ params, query: { refresh: 'true' } }),
-    onSuccess: (fresh) => client.setQueryData(key, fresh),
+    onSuccess: (fresh) => {
+      client.setQueryData(key, fresh)
+      return client.invalidateQueries({ queryKey: ['login-keys', mount] })
+    },
   })
   if (error !== null) return <Failure error={error} />
   if (data === undefined) return null
@@ -56,7 +82,11 @@ export function Status({ mount }: Mount) {
         </div>
         <Failure error={fetching.error} />
       </section>
-      <Config mount={mount} />
+      <div className="stack">
+        <Config mount={mount} />
+        <LoginMemory mount={mount} />
+      </div>
+      <KeyTimeline mount={mount} />
     </div>
   )
 }
@@ -92,16 +122,24 @@ export function Config({ mount }: Mount) {
   const path = `auth/${mount}/config`
   const { can } = useCapabilities([path])
   const { data, error } = useQuery({
-    queryKey: ['login-config', mount],
-    queryFn: ({ signal }) => loginConfig({ params: { jwt_mount_path: mount } }, { signal }),
+    queryKey: ['login-config-or-none', mount],
+    queryFn: ({ signal }) => dataOrNull(loginConfig({ params: { jwt_mount_path: mount } }, { signal })),
     enabled: can(path, 'read'),
   })
   if (!can(path, 'read')) return null
   return (
     <section className="panel" aria-labelledby="config">
       <h2 id="config">{text.config}</h2>
+      {can(path, 'update') && data !== undefined && (
+        <div className="actions">
+          <PlaceLink view="logins" parts={[mount, 'status']} search={{ form: 'edit' }} className="button">
+            {data === null ? text.configure : text.editRole}
+          </PlaceLink>
+        </div>
+      )}
       <Failure error={error} />
-      {data !== undefined && <Fields values={data.data} />}
+      {data === null && <p>{text.notConfigured}</p>}
+      {data != null && <Fields values={data} />}
       <ObjectHistory path={path} />
     </section>
   )

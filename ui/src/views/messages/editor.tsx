@@ -11,6 +11,7 @@ import {
 import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { useSettled } from '../../components/use-settled.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
@@ -20,7 +21,6 @@ import { type Draft, draftOf, inputsOf, type Shown, shownOf, sidesOf } from './d
 import { Fields } from './fields.tsx'
 import { pairOf, type Side, type Stored, saveMessages, storedOnes } from './pair.ts'
 import { Preview } from './preview.tsx'
-import { useSettled } from './use-settled.ts'
 import { type Rights, useRights, useStored } from './use-stored.ts'
 import { WindowFields } from './window-fields.tsx'
 

@@ -27,7 +27,6 @@ export const enableAuth = defineCall('post', '/sys/auth/{path}', none)
 export const disableSecrets = defineCall('delete', '/sys/mounts/{path}', none)
 export const disableAuth = defineCall('delete', '/sys/auth/{path}', none)
 export const tuneSecrets = defineCall('post', '/sys/mounts/{path}/tune', v.unknown())
-export const tuneAuth = defineCall('post', '/sys/auth/{path}/tune', v.unknown())
 
 export const move = defineCall(
   'post',

@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { tuneAuth } from '../../api/logins.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -17,7 +18,6 @@ import {
   move,
   moveStatus,
   secretMounts,
-  tuneAuth,
   tuneSecrets,
 } from './calls.ts'
 import { callPath, type Kind } from './kinds.ts'

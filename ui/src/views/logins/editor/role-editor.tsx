@@ -1,0 +1,135 @@
+import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { type ReactNode, useState } from 'react'
+import { dataOrNull } from '../../../api/errors.ts'
+import { loginRole } from '../../../api/logins.ts'
+import { Failure } from '../../../components/failure.tsx'
+import { Field } from '../../../components/field.tsx'
+import { Select } from '../../../components/select.tsx'
+import { ChangedFields } from '../../../history/changed-fields.tsx'
+import { useCapabilities } from '../../../shell/capabilities.ts'
+import { strings } from '../../../strings.ts'
+import { roleWhatIf, type WhatIf, writeLoginRole } from './calls.ts'
+import { ObjectEditor } from './object-editor.tsx'
+import { presets } from './presets.ts'
+import { alwaysSent, roleFields } from './role-fields.ts'
+import type { Values } from './spec.ts'
+import { TryToken } from './try-token.tsx'
+
+const text = strings.logins.editor
+
+type Mount = { readonly mount: string }
+
+type Props = Mount & {
+  readonly name: string
+  /** A change to begin with, of which before and after are shown. */
+  readonly proposal?: Values
+  /** Gets what the server has said of this save before. */
+  readonly onSaved: (report: WhatIf | undefined) => void
+  readonly onCancel: () => void
+}
+
+/** The form of a role that exists. */
+export function RoleEditor({ mount, name, proposal, onSaved, onCancel }: Props) {
+  const { data, error } = useQuery({
+    queryKey: ['login-role-edited', mount, name],
+    queryFn: ({ signal }) => dataOrNull(loginRole({ params: { jwt_mount_path: mount, name } }, { signal })),
+    // what is being edited must not change
+    staleTime: Number.POSITIVE_INFINITY,
+    gcTime: 0,
+  })
+  if (error !== null) return <Failure error={error} />
+  if (data === undefined) return null
+  return (
+    <RoleForm
+      mount={mount}
+      name={name}
+      stored={data ?? undefined}
+      {...(proposal !== undefined && { proposal })}
+      onSaved={onSaved}
+      onCancel={onCancel}
+    />
+  )
+}
+
+/** A new role, from a preset or not. */
+export function NewRole({
+  mount,
+  onSaved,
+  onCancel,
+}: Mount & { readonly onSaved: (name: string) => void; readonly onCancel: () => void }) {
+  const [name, setName] = useState('')
+  const [preset, setPreset] = useState('')
+  const known = presets(mount)
+  const role = name.trim().toLowerCase()
+  return (
+    <RoleForm
+      // another preset is another form
+      key={preset}
+      mount={mount}
+      name={role}
+      stored={undefined}
+      changes={known[preset]?.role ?? { role_type: 'jwt' }}
+      onSaved={() => onSaved(role)}
+      onCancel={onCancel}
+    >
+      <Select
+        label={text.preset}
+        value={preset}
+        onChange={setPreset}
+        options={[
+          ['', text.noPreset],
+          ...Object.entries(known).map(([id, { label }]) => [id, label] as const),
+        ]}
+      />
+      <Field label={text.roleName} isRequired value={name} onChange={setName} />
+    </RoleForm>
+  )
+}
+
+type FormProps = Props & {
+  readonly stored: Values | undefined
+  readonly changes?: Values
+  readonly children?: ReactNode
+}
+
+function RoleForm({ mount, name, stored, proposal, changes, onSaved, onCancel, children }: FormProps) {
+  const client = useQueryClient()
+  const path = `auth/${mount}/role/${name || 'x'}`
+  const { can } = useCapabilities([path, `${path}/what-if`, `auth/${mount}/explain`])
+  const params = { jwt_mount_path: mount, name }
+  const mayTry = can(`${path}/what-if`, 'update') && can(path, 'update') && name !== ''
+  return (
+    <ObjectEditor
+      title={stored === undefined ? text.newRole : text.edit(name)}
+      path={path}
+      specs={roleFields}
+      stored={stored}
+      changes={{ ...changes, ...proposal }}
+      always={alwaysSent}
+      tryOut={mayTry ? (body, options) => roleWhatIf({ params, body: { ...body } }, options) : undefined}
+      write={async (body, report) => {
+        await writeLoginRole({ params, body: { ...body } })
+        for (const key of ['login-roles', 'login-role', 'login-lint', 'history'])
+          await client.invalidateQueries({ queryKey: [key] })
+        onSaved(report)
+      }}
+      onCancel={onCancel}
+      beside={(body, apply) =>
+        body['role_type'] === 'jwt' && mayTry && can(`auth/${mount}/explain`, 'update') ? (
+          <TryToken mount={mount} role={name} fields={body} apply={apply} />
+        ) : null
+      }
+    >
+      {proposal !== undefined && (
+        <section className="note" aria-label={text.proposal}>
+          <p>{text.proposal}</p>
+          <ChangedFields before={pick(stored ?? {}, proposal)} after={proposal} />
+        </section>
+      )}
+      {children}
+    </ObjectEditor>
+  )
+}
+
+const pick = (values: Values, of: Values): Values =>
+  Object.fromEntries(Object.keys(of).map((name) => [name, values[name]]))
