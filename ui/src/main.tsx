@@ -1,6 +1,7 @@
 import { lazy, StrictMode, Suspense, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { uiBase } from './base.ts'
+import { keepFocus } from './focus.ts'
 import { LoginPage } from './login/login-page.tsx'
 import { completeOidc, type OidcReturn, takeOidcReturn } from './login/oidc.ts'
 import { session, useToken } from './session/session.ts'
@@ -57,6 +58,7 @@ async function completed(): Promise<Refused | undefined> {
   }
 }
 
+keepFocus()
 const root = createRoot(document.getElementById('root') ?? document.body)
 if (new URL(location.href).searchParams.has('state')) root.render(<Loading />)
 const refused = await completed()

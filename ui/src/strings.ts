@@ -7,6 +7,8 @@ export const strings = {
   copied: 'Copied',
   show: 'Show',
   masked: 'masked',
+  saved: 'Saved',
+  done: (action: string) => `Done: ${action}`,
   hide: 'Hide',
   loading: 'Loading…',
   tryAgain: 'Try again',

@@ -17,7 +17,8 @@ export const isClockInDoubt = (): boolean =>
 export function hearServerTime(date: string | null): void {
   const server = Date.parse(date ?? '')
   if (Number.isNaN(server) || (heard.isFromServer && !isClockInDoubt())) return
-  heard = { server, counted: performance.now(), computer: Date.now(), isFromServer: true }
+  // it names a whole second that has begun; nothing that has just happened may lie ahead
+  heard = { server: server + 1000, counted: performance.now(), computer: Date.now(), isFromServer: true }
 }
 
 /** The server's time in milliseconds. */

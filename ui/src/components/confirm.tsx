@@ -3,12 +3,15 @@ import { Dialog, DialogTrigger } from 'react-aria-components/Dialog'
 import { Heading } from 'react-aria-components/Heading'
 import { Modal, ModalOverlay } from 'react-aria-components/Modal'
 import { strings } from '../strings.ts'
+import { announce } from './announce.tsx'
 import { Button } from './button.tsx'
 import { Failure } from './failure.tsx'
 
 type Props = {
   /** The button that asks. */
   readonly label: string
+  /** Names the object on that button, for people who do not see its row. */
+  readonly of?: string
   /** Names the object: `Delete the message “Maintenance”?` */
   readonly question: string
   /** How much depends on the object. */
@@ -19,10 +22,11 @@ type Props = {
 }
 
 /** A destructive action: a button, one question, and the server's own words if it fails. */
-export function Confirm({ label, question, children, action, onConfirmed }: Props) {
+export function Confirm({ label, of, question, children, action, onConfirmed }: Props) {
   const [isOpen, setOpen] = useState(false)
   const [error, setError] = useState<unknown>()
   const [isBusy, setBusy] = useState(false)
+  const name = of === undefined ? label : `${label} ${of}`
   const act = async () => {
     if (isBusy) return
     setBusy(true)
@@ -30,6 +34,7 @@ export function Confirm({ label, question, children, action, onConfirmed }: Prop
     try {
       await onConfirmed()
       setOpen(false)
+      announce(strings.done(name))
     } catch (failure) {
       setError(failure)
     } finally {
@@ -38,7 +43,9 @@ export function Confirm({ label, question, children, action, onConfirmed }: Prop
   }
   return (
     <DialogTrigger isOpen={isOpen} onOpenChange={setOpen}>
-      <Button kind="danger">{label}</Button>
+      <Button kind="danger" {...(of !== undefined && { 'aria-label': name })}>
+        {label}
+      </Button>
       <ModalOverlay className="overlay" isDismissable>
         <Modal className="modal">
           <Dialog role="alertdialog" className="dialog">

@@ -49,10 +49,13 @@ export const Command = ({ name, text }: NamedCommand) => (
 export function CopyButton({
   text,
   label = strings.copy,
+  of,
   onCopied,
 }: {
   readonly text: string
   readonly label?: string
+  /** Names what is copied where the label does not. */
+  readonly of?: string
   readonly onCopied?: () => void
 }) {
   const [isCopied, setCopied] = useState(false)
@@ -65,6 +68,7 @@ export function CopyButton({
   return (
     <Button kind="quiet" onPress={() => void copy().catch(() => {})}>
       <span aria-live="polite">{isCopied ? strings.copied : label}</span>
+      {of !== undefined && <span className="hidden"> {of}</span>}
     </Button>
   )
 }

@@ -1,4 +1,6 @@
 import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { strings } from '../strings.ts'
+import { announce } from './announce.tsx'
 import { Button } from './button.tsx'
 import { errorOfField, Failure } from './failure.tsx'
 import { Field } from './field.tsx'
@@ -40,6 +42,7 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
       await run((name) => (isPassword(name) ? values[name] : values[name]?.trim()) ?? '')
       setValues(initial)
       setError(undefined)
+      announce(strings.done(action))
     } catch (refusal) {
       setError(refusal)
     }

@@ -30,7 +30,7 @@ export function Secret({ value, label }: { readonly value: string; readonly labe
       >
         {isShown ? strings.hide : strings.show}
       </Button>
-      <CopyButton text={value} />
+      <CopyButton text={value} of={label} />
     </span>
   )
 }

@@ -1,4 +1,4 @@
-import { useSecondsUntil } from '../session/use-seconds-until.ts'
+import { useCountdown } from '../session/use-countdown.ts'
 import { shortDuration, Time } from './time.tsx'
 
 type Props = {
@@ -12,7 +12,7 @@ type Props = {
 
 /** The time that something has left, counting down, and when it ends. */
 export function TimeLeft({ end, at, over }: Props) {
-  const left = useSecondsUntil(end)
+  const left = useCountdown(end)
   if (left === 0 && over !== undefined) return over
   return (
     <>

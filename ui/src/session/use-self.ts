@@ -5,7 +5,7 @@ import { endAfter } from '../api/clock.ts'
 import { ApiError } from '../api/errors.ts'
 import { namespace } from './namespace.ts'
 import { session } from './session.ts'
-import { useSecondsUntil } from './use-seconds-until.ts'
+import { useCountdown } from './use-countdown.ts'
 
 const key = ['self']
 
@@ -61,7 +61,7 @@ export function useSelf(): OwnToken | undefined {
 
 /** Seconds that the token has left; undefined for one that never ends. Counts down, and ends the session. */
 export function useTimeLeft(self: OwnToken | undefined): number | undefined {
-  const left = useSecondsUntil(self?.end ?? Number.POSITIVE_INFINITY)
+  const left = useCountdown(self?.end ?? Number.POSITIVE_INFINITY)
   useEffect(() => {
     if (left === 0) session.end('expired')
   }, [left])

@@ -1,5 +1,6 @@
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
+import { Announcer } from '../components/announce.tsx'
 import { Button } from '../components/button.tsx'
 import { Failure } from '../components/failure.tsx'
 import { shortDuration } from '../components/time.tsx'
@@ -7,6 +8,7 @@ import { Messages } from '../messages/messages.tsx'
 import { logOut, useRenewal, useSelf, useTimeLeft } from '../session/use-self.ts'
 import { strings } from '../strings.ts'
 import { NamespaceSwitcher } from './namespaces.tsx'
+import { useTitle } from './use-title.ts'
 import { useAllowedViews } from './view-access.ts'
 
 const text = strings.shell
@@ -17,12 +19,9 @@ export function Frame() {
   const [isOpen, setOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
   const { pathname } = useLocation()
-  const title = strings.views[pathname.split('/')[1] ?? '']
+  useTitle(main)
   // biome-ignore lint/correctness/useExhaustiveDependencies: on each change of the place
   useEffect(() => setOpen(false), [pathname])
-  useEffect(() => {
-    document.title = title === undefined ? strings.product : `${title} · ${strings.product}`
-  }, [title])
   return (
     <>
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
@@ -31,6 +30,7 @@ export function Frame() {
       {self !== undefined && (
         <Messages audience="authenticated" reader={self.entity_id || self.display_name} />
       )}
+      <Announcer />
       <div className="frame">
         <header className="topbar">
           <Button

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { listEntities } from '../../api/people.ts'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -81,6 +82,7 @@ function Entity({ id }: { readonly id: string }) {
       await writeEntity({ params: { id }, body: { disabled } })
       await client.invalidateQueries({ queryKey: ['entity', id] })
       setFailure(undefined)
+      announce(strings.saved)
     } catch (refusal) {
       setFailure(refusal)
     }

@@ -1,5 +1,6 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
@@ -52,6 +53,7 @@ export function ConfigEditor({ mount, stored, onDone }: Props) {
       })
       for (const key of ['cloud-config', 'cloud-check', 'cloud-identity'])
         await client.invalidateQueries({ queryKey: [key, mount] })
+      announce(strings.saved)
       onDone()
     } catch (refusal) {
       setError(refusal)

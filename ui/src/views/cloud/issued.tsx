@@ -7,7 +7,7 @@ import { CopyButton } from '../../components/copy-as.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
-import { useSecondsUntil } from '../../session/use-seconds-until.ts'
+import { useCountdown } from '../../session/use-countdown.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import type { Issued } from './calls.ts'
@@ -31,7 +31,7 @@ export function IssuedCredentials({ issued }: { readonly issued: Issued }) {
   const [end, setEnd] = useState(() => endAfter(data.expires_in ?? issued.lease_duration))
   const [isRevoked, setRevoked] = useState(false)
   const [failure, setFailure] = useState<unknown>()
-  const left = useSecondsUntil(end)
+  const left = useCountdown(end)
   if (isRevoked || left === 0)
     return (
       <p className="note" role="status">
@@ -65,7 +65,7 @@ export function IssuedCredentials({ issued }: { readonly issued: Issued }) {
                   <Secret value={value} label={label} />
                 ) : (
                   <>
-                    <code>{value}</code> <CopyButton text={value} />
+                    <code>{value}</code> <CopyButton text={value} of={label} />
                   </>
                 )}
               </dd>

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { dataOrNull } from '../../api/errors.ts'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
@@ -98,6 +99,7 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
           body: { ...common, cloud_roles: roles || '[]', cloud_groups: groups || '[]' },
         })
       for (const key of ['cloud-roles', 'cloud-role']) await client.invalidateQueries({ queryKey: [key] })
+      announce(strings.saved)
       done()
     } catch (refusal) {
       setError(refusal)

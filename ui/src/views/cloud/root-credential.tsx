@@ -95,7 +95,7 @@ function Checks({ mount }: Mount) {
         ))}
       </ul>
       <div className="actions">
-        <Button isDisabled={isFetching} onPress={() => void refetch()}>
+        <Button onPress={() => void refetch()}>
           {isFetching ? text.checking : text.checkAgain}
         </Button>
       </div>

@@ -10,6 +10,7 @@ import {
   revokeLease,
   revokePrefix,
 } from '../../api/leases.ts'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -135,6 +136,7 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         {mayRevoke && begunWith === undefined && data !== undefined && data.length > 0 && (
           <Confirm
             label={text.revokeAll}
+            of={prefix}
             question={text.revokeAllQuestion(prefix)}
             action={text.revokeAll}
             onConfirmed={async () => {
@@ -243,6 +245,7 @@ function Lease({ id }: { readonly id: string }) {
       await renewLease({ body: { lease_id: id } })
       setFailure(undefined)
       await client.invalidateQueries({ queryKey: ['lease', id] })
+      announce(strings.done(text.renew))
     } catch (refusal) {
       setFailure(refusal)
     }
@@ -257,6 +260,7 @@ function Lease({ id }: { readonly id: string }) {
         {data !== undefined && can('sys/leases/revoke', 'update') && (
           <Confirm
             label={text.revoke}
+            of={id}
             question={text.revokeQuestion(id)}
             action={text.revoke}
             onConfirmed={async () => {

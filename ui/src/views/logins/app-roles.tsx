@@ -133,7 +133,7 @@ function AppRole({ mount, name }: Role) {
         <dl className="facts">
           <dt>{text.roleId}</dt>
           <dd>
-            <code>{id}</code> <CopyButton text={id} />
+            <code>{id}</code> <CopyButton text={id} of={text.roleId} />
           </dd>
         </dl>
       )}

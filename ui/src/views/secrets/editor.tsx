@@ -97,7 +97,7 @@ export function Editor({ before, generate, submit, onSave, onCancel }: Props) {
       </div>
       <Failure error={error} />
       <div className="actions">
-        <Button type="submit" kind="primary" isDisabled={isBusy}>
+        <Button type="submit" kind="primary">
           {submit}
         </Button>
         {onCancel !== undefined && <Button onPress={onCancel}>{strings.cancel}</Button>}

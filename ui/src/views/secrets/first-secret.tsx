@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { dataOrNull } from '../../api/errors.ts'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -86,6 +87,7 @@ export function FirstSecret({ mount, path }: Props) {
             submit={isThere || !mayRead ? text.save : text.create}
             onSave={async (values) => {
               await writeFirst({ params, body: values })
+              announce(strings.saved)
               setEdited(false)
               await changed()
             }}

@@ -1,4 +1,5 @@
 import { type FormEvent, useState } from 'react'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
@@ -87,6 +88,7 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
         },
       })
       await place.changed()
+      announce(strings.saved)
       onDone()
     } catch (failure) {
       setError(failure)

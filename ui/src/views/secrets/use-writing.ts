@@ -1,5 +1,7 @@
 import { useState } from 'react'
+import { announce } from '../../components/announce.tsx'
 import { useGo } from '../../shell/use-place.tsx'
+import { strings } from '../../strings.ts'
 import { type Generate, type Values, writeSecret } from './calls.ts'
 import { type Conflict, conflictOf, isConflict } from './conflict.ts'
 import type { SecretPlace } from './place.ts'
@@ -38,6 +40,7 @@ export function useWriting(place: SecretPlace) {
       await place.changed()
       return
     }
+    announce(strings.saved)
     edit(undefined)
     setPutAside(undefined)
     await place.changed()

@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { serverNow } from '../../api/clock.ts'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -118,7 +119,10 @@ function VersionActions({ place, row, current, shown }: ActionProps) {
   const run = (call: () => Promise<unknown>) =>
     void call()
       .then(() => place.changed())
-      .then(() => setError(undefined), setError)
+      .then(() => {
+        setError(undefined)
+        announce(strings.saved)
+      }, setError)
   const may = (endpoint: 'undelete' | 'destroy' | 'restore') => {
     const path = endpointPath(place, endpoint)
     return can(path, 'update') || can(path, 'create')
@@ -157,6 +161,7 @@ function VersionActions({ place, row, current, shown }: ActionProps) {
       {state !== 'destroyed' && may('destroy') && (
         <Confirm
           label={text.destroy}
+          of={text.versionTitle(row.number, false).toLowerCase()}
           question={text.destroyQuestion(row.number, place.path)}
           action={text.destroy}
           onConfirmed={async () => {

@@ -65,6 +65,7 @@ export function AuditDevices() {
                 may('delete') && (
                   <Confirm
                     label={text.disable}
+                    of={device}
                     question={text.disableQuestion(device)}
                     action={text.disable}
                     onConfirmed={async () => {

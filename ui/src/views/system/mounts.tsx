@@ -1,5 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
@@ -98,6 +99,7 @@ function Enable({ kind }: { readonly kind: Kind }) {
       await call({ params: { path: path.trim() }, body: { type, description } })
       for (const key of ['mount-table', 'mounts', 'capabilities'])
         await client.invalidateQueries({ queryKey: [key] })
+      announce(strings.done(text.enable[kind]))
       go({ view: 'system', parts: [kind, `${path.trim().replace(/\/$/, '')}/`] })
     } catch (refusal) {
       setError(refusal)

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { dataOrNull } from '../../api/errors.ts'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -89,6 +90,7 @@ type ChangeProps = { readonly changed: () => Promise<unknown> }
 const Delete = ({ name, changed }: ChangeProps & { readonly name: string }) => (
   <Confirm
     label={text.delete}
+    of={name}
     question={text.deleteNamespaceQuestion(name)}
     action={text.delete}
     onConfirmed={async () => {
@@ -108,6 +110,7 @@ function Create({ changed }: ChangeProps) {
     try {
       await createNamespace({ params: { path: name.trim() } })
       setName('')
+      announce(strings.done(text.create))
       setError(undefined)
       await changed()
     } catch (refusal) {

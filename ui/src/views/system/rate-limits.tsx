@@ -59,6 +59,7 @@ export function RateLimits() {
                 can(path, 'delete') && (
                   <Confirm
                     label={text.delete}
+                    of={name}
                     question={text.deleteLimitQuestion(name)}
                     action={text.delete}
                     onConfirmed={async () => {

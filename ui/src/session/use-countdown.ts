@@ -3,7 +3,7 @@ import { isClockInDoubt, serverNow } from '../api/clock.ts'
 import { session } from './session.ts'
 
 /** Counts down to a moment of the server's time; 0 after it. Infinity stays infinite. */
-export function useSecondsUntil(end: number): number {
+export function useCountdown(end: number): number {
   const [now, setNow] = useState(serverNow)
   useEffect(() => {
     if (end === Number.POSITIVE_INFINITY) return
