@@ -44,12 +44,13 @@ test.each([
 ])(
   'a computer whose clock is $name shows how long a session, a token, a lease and a message last, and still does after it slept',
   async ({ skew }) => {
-    const leases = async () => [(await server.root.list('sys/leases/lookup/auth/token/create')).body.data?.keys].flat()
-  const others = await leases()
-  const { body } = await server.root.write('auth/token/create', { policies: ['root'], ttl: '290s' })
-  const { client_token: token = '', accessor = '' } = body.auth ?? {}
-  const [lease] = (await leases()).filter((id) => !others.includes(id))
-  await using opened = await openPage('about:blank', { timezoneId: 'UTC' })
+    const leases = async () =>
+      [(await server.root.list('sys/leases/lookup/auth/token/create')).body.data?.keys].flat()
+    const others = await leases()
+    const { body } = await server.root.write('auth/token/create', { policies: ['root'], ttl: '290s' })
+    const { client_token: token = '', accessor = '' } = body.auth ?? {}
+    const [lease] = (await leases()).filter((id) => !others.includes(id))
+    await using opened = await openPage('about:blank', { timezoneId: 'UTC' })
     const { page } = opened
     await page.addInitScript(wrongClock(skew))
     await page.goto(`${server.url}/ui/`)

@@ -45,11 +45,15 @@ test('the focus stays in the page and its title names the object, whatever a per
   const focusIs = (name: string, role: 'heading' | 'button' = 'heading') =>
     page.getByRole(role, { name, exact: true }).and(focused).waitFor()
   const titleIs = (title: string) => expect.poll(() => page.title()).toBe(title)
-  const saidIs = (text: string) => page.getByRole('status').getByText(text, { exact: true }).waitFor({ state: 'attached' })
+  const saidIs = (text: string) =>
+    page.getByRole('status').getByText(text, { exact: true }).waitFor({ state: 'attached' })
 
   await act(page, page.getByRole('button', { name: 'Confirm' }))
   await focusIs('Log in')
-  await logIn(page, String((await server.root.write('auth/token/create', { ttl: '1h' })).body.auth?.client_token))
+  await logIn(
+    page,
+    String((await server.root.write('auth/token/create', { ttl: '1h' })).body.auth?.client_token),
+  )
   await act(page, page.getByRole('button', { name: 'Confirm' }))
   await focusIs('Home')
   await titleIs('Home · Gatehouse')

@@ -95,9 +95,7 @@ function Checks({ mount }: Mount) {
         ))}
       </ul>
       <div className="actions">
-        <Button onPress={() => void refetch()}>
-          {isFetching ? text.checking : text.checkAgain}
-        </Button>
+        <Button onPress={() => void refetch()}>{isFetching ? text.checking : text.checkAgain}</Button>
       </div>
     </section>
   )
