@@ -343,17 +343,17 @@ type Reading = {
   readonly allowed: AllowedKeys
 }
 
-/** Of a token that was verified before, if the keys allowed now are others. */
-export const pinRefusal = (signer: KeyObject | undefined, allowed: AllowedKeys): Refusal | undefined =>
-  signer === undefined || isAllowed(signer, allowed)
+/** Of a token that was verified before, if the keys allowed now are others. `signer`: the thumbprint of its key. */
+export const pinRefusal = (signer: string | undefined, allowed: AllowedKeys): Refusal | undefined =>
+  signer === undefined || allowed === undefined || allowed.has(signer)
     ? undefined
     : reworded(keyNotAllowed(signer), (text) => signing + text)
 
 /** docs/contract/key-sources.md#pinned-keys */
-const keyNotAllowed = (signer: KeyObject): Refusal =>
+const keyNotAllowed = (signer: string): Refusal =>
   discreetRefusal('key_not_allowed', {
     text: 'the key that signed it is not allowed',
-    cause: `the key ${thumbprintOf(signer)} is not in allowed_key_thumbprints`,
+    cause: `the key ${signer} is not in allowed_key_thumbprints`,
   })
 
 /** The claims of a token with a valid signature. */
@@ -362,7 +362,7 @@ function verified(
   signer: KeyObject,
   { algorithm, otherwise, history, allowed }: Reading,
 ): VerifiedToken | Refusal {
-  if (!isAllowed(signer, allowed)) return keyNotAllowed(signer)
+  if (!isAllowed(signer, allowed)) return keyNotAllowed(thumbprintOf(signer))
   const claims = parseClaims(jws.payload)
   if (claims === undefined) return malformedPayload(jws.payload, otherwise)
   history.noteIssued(ownMember(claims, 'iat'))

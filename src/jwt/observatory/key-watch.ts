@@ -1,4 +1,4 @@
-import { hash, type KeyObject } from 'node:crypto'
+import { hash } from 'node:crypto'
 import { z } from 'zod'
 import { keep, type View } from '../../core/barrier/view.ts'
 import { recordReader } from '../../core/records/stored-record.ts'
@@ -64,9 +64,8 @@ export class KeyWatch {
     this.#parts = parts
   }
 
-  /** A login that this key has signed. */
-  noteLogin(signer: KeyObject, keyset: Sources): void {
-    const thumbprint = thumbprintOf(signer)
+  /** A login by a token that the key with this thumbprint has signed. */
+  noteLogin(thumbprint: string, keyset: Sources): void {
     const now = this.#parts.clock.now()
     const waiting = this.#waiting.get(thumbprint)
     if (waiting !== undefined) {

@@ -23,6 +23,7 @@ import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import type { KeysetSource } from '../../jwt/keys/keyset.ts'
 import { KnownTokens } from '../../jwt/keys/known-tokens.ts'
 import { SharedSources } from '../../jwt/keys/shared-sources.ts'
+import { thumbprintOf } from '../../jwt/keys/thumbprint.ts'
 import { KeyWatch } from '../../jwt/observatory/key-watch.ts'
 import { keyTimeline, type ObservedKeys, watchKeys } from '../../jwt/observatory/observed-keys.ts'
 import type { KeyAlert } from '../../jwt/observatory/timeline.ts'
@@ -304,7 +305,7 @@ export class JwtMethod {
     if (accepted === undefined) return auth
     const { token, keyset } = accepted
     if (token.signer !== undefined && keyset !== undefined)
-      this.#places.of(mount).keyWatch.noteLogin(token.signer, keyset)
+      this.#places.of(mount).keyWatch.noteLogin(thumbprintOf(token.signer), keyset)
     return this.#remembered(mount, auth, notedLogin(auth, accepted, how))
   }
 

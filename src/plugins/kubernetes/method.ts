@@ -20,6 +20,7 @@ import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import type { Keyset, KeysetSource } from '../../jwt/keys/keyset.ts'
 import { pinFindings } from '../../jwt/keys/pins.ts'
+import { thumbprintOf } from '../../jwt/keys/thumbprint.ts'
 import { KeyWatch } from '../../jwt/observatory/key-watch.ts'
 import { keyTimeline, type ObservedKeys, watchKeys } from '../../jwt/observatory/observed-keys.ts'
 import type { KeyAlert } from '../../jwt/observatory/timeline.ts'
@@ -371,7 +372,7 @@ export class KubernetesMethod {
     const auth = this.grant(mount, admitted)
     const { history, keyWatch } = this.#places.of(mount)
     const { by } = admitted.signed
-    if (by !== undefined) keyWatch.noteLogin(by.signer, by.keys)
+    if (by !== undefined) keyWatch.noteLogin(thumbprintOf(by.signer), by.keys)
     return { ...auth, memory: history.note(notedLogin(auth, admitted, remoteAddress), historyDays(mount)) }
   }
 

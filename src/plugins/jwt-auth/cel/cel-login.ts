@@ -2,6 +2,7 @@ import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { pinRefusal } from '../../../jwt/keys/keyset.ts'
 import type { KnownTokens } from '../../../jwt/keys/known-tokens.ts'
 import { allowedKeys } from '../../../jwt/keys/pins.ts'
+import { thumbprintOf } from '../../../jwt/keys/thumbprint.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 import type { TokenRequest } from '../checks/as-token.ts'
@@ -72,7 +73,10 @@ export async function examineCel(
       begun = await strictly(roleOf)
       trace.check(
         'signature',
-        pinRefusal(token.signer, allowedKeys(begun.ready.config.allowed_key_thumbprints)),
+        pinRefusal(
+          token.signer && thumbprintOf(token.signer),
+          allowedKeys(begun.ready.config.allowed_key_thumbprints),
+        ),
       )
       checkVerified(token, { role: askedOf(begun.role), config: begun.ready.config, nowMs }, trace)
     }

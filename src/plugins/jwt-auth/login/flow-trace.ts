@@ -1,4 +1,3 @@
-import type { KeyObject } from 'node:crypto'
 import type { ServiceError } from '../../../errors.ts'
 import type { StrictObject } from '../../../jwt/jws/strict-json.ts'
 import {
@@ -71,8 +70,8 @@ export type Attempt = {
   token: string
   /** Its signature is valid. */
   isVerified: boolean
-  /** The key that signed it. */
-  signer: KeyObject | undefined
+  /** The thumbprint of the key that signed it. */
+  signer: string | undefined
   /** How the program of a CEL role ended, if it ran. */
   outcome: Outcome | undefined
   /** The JWT is the token of a request. */

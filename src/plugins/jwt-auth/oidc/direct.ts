@@ -38,8 +38,9 @@ async function decided(
     const answer = { state, code: codeOfForm, iss: '', providerError: undefined }
     // what the role grants is decided by the poll, so only what the provider said is kept
     const signedIn = await signIn(answer, { login, role, ready }, context)
+    const { signer } = context.attempt
     return {
-      ending: { ...signedIn, role: decidedBy(role) },
+      ending: { ...signedIn, ...(signer !== undefined && { signer }), role: decidedBy(role) },
       page: plainPage('Signed in', 'The login continues where it began. You can close this window.'),
     }
   } catch (error) {

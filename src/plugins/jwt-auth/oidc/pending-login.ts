@@ -20,6 +20,8 @@ const ending = z.union([
     policies: z.array(z.string()).readonly().exactOptional(),
     /** Those of `oauth2_metadata`, by the names that the token's metadata has for them. */
     oauth2: z.record(z.string(), z.string()),
+    /** The thumbprint of the key that signed the ID token. Absent in those of earlier versions. */
+    signer: z.string().exactOptional(),
     /** Digest of what of the role let the person in. */
     role: z.string(),
   }),

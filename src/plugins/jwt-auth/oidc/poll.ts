@@ -1,6 +1,8 @@
 import { OutboundError } from '../../../core/outbound/outbound.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
+import { pinRefusal } from '../../../jwt/keys/keyset.ts'
+import { allowedKeys } from '../../../jwt/keys/pins.ts'
 import { comparing, discreetRefusal, refusal, reworded } from '../../../logins/refusals/refusal.ts'
 import { isRefusal } from '../checks/trace.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
@@ -106,8 +108,12 @@ async function endOf(polled: Polled, ending: Ending, context: FlowContext): Prom
     // whatever it was: it has ended, and another poll does not help
     throw refuse('invalid', text, { reason })
   }
+  const { attempt } = context
+  attempt.signer = ending.signer
+  const { allowed_key_thumbprints: pins } = polled.ready.config
+  attempt.flow.check('signature', pinRefusal(ending.signer, allowedKeys(pins)))
   const outdated = otherRole(polled.role, ending.role)
-  if (outdated !== undefined) throw context.attempt.flow.refused(outdated)
+  if (outdated !== undefined) throw attempt.flow.refused(outdated)
   return grantSignedIn(polled.role, ending, polled.login)
 }
 

@@ -4,6 +4,7 @@ import { type JwsLimits, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
 import type { ReadyProvider } from '../../../jwt/keys/discovered-provider.ts'
 import type { VerifiedToken } from '../../../jwt/keys/keyset.ts'
+import { thumbprintOf } from '../../../jwt/keys/thumbprint.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { redactUrl } from '../../../logins/refusals/redact.ts'
@@ -351,7 +352,7 @@ async function attemptedToken(idToken: string, context: LoginContext): Promise<V
   const rules = { config: ready.config, login, nowMs: now() }
   const verified = await verifyIdToken(idToken, signer, rules, limits, (name) => flow.passed(name))
   attempt.isVerified = !isRefusal(verified)
-  attempt.signer = isRefusal(verified) ? undefined : verified.signer
+  attempt.signer = isRefusal(verified) ? undefined : thumbprintOf(verified.signer)
   return verified
 }
 

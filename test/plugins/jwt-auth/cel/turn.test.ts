@@ -90,6 +90,14 @@ test('an issuer that is bound while a login waits refuses the tokens of others',
   )
 })
 
+test('pins that no longer name its key while a login waits refuse it', async () => {
+  const config = { jwt_validation_pubkeys: [signer.pem], allowed_key_thumbprints: ['A'.repeat(43)] }
+
+  expect(await turnAfter(({ state }) => state.changeConfig(() => readConfig(config)))).toMatch(
+    /the key that signed it is not allowed$/,
+  )
+})
+
 function changed(before: CelRole | undefined) {
   if (before === undefined) throw new Error('there is no role')
   return before.record
