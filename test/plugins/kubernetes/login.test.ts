@@ -43,6 +43,38 @@ describe('a login', () => {
     ])
   })
 
+  test('may ask for less than its role gives, and explain says so', async () => {
+    const at = await mount()
+    const { server } = await pods()
+    const { token } = await cluster()
+    const rule = (path: string) => `path "${path}" { capabilities = ["read", "create", "update", "delete"] }`
+    for (const name of ['one', 'other'])
+      await at.root.write(`sys/policies/acl/${name}`, { policy: rule(`cubbyhole/${name}/*`) })
+    await at.role('r', { token_policies: 'one,other', token_ttl: 600 })
+    const scope = { scope_policies: ['default', 'one'], scope_paths: ['cubbyhole/one/a'], scope_ttl: 60 }
+    const send = async (path: string, more: object) =>
+      server.root.write(`${at.path}/${path}`, { role: 'r', jwt: await token(), ...more })
+
+    const { body } = await send('login', scope)
+    const tooMuch = await send('login', { scope_policies: ['root'] })
+
+    const { scope_ttl, ...shown } = scope
+    expect(body.auth).toMatchObject({ ...shown, lease_duration: scope_ttl })
+    const holder = server.as(String(body.auth?.client_token))
+    const write = async (path: string) => (await holder.write(path, { a: 'b' })).status
+    expect([await write('cubbyhole/one/a'), await write('cubbyhole/one/b')]).toEqual([204, 403])
+    expect(await write('cubbyhole/other/a')).toBe(403)
+    const child = await holder.write('auth/token/create', { policies: ['other'] })
+    expect(child.status).toBe(403)
+    expect(told(tooMuch)).toBe('400 scope_policies: the login does not give "root"')
+    expect(await at.lastFailure()).toMatchObject({ reason: 'scope_refused' })
+    expect((await send('explain', scope)).body.data).toMatchObject({ allowed: true, login: shown })
+    expect((await send('explain', { scope_policies: ['root'] })).body.data).toMatchObject({
+      allowed: false,
+      reason: 'scope_refused',
+    })
+  })
+
   test('asks with the token of the reviewer for the audience of the role, once for each login', async () => {
     const at = await mount()
     const { requests, token, reviewer, issuer } = await cluster()
