@@ -39,8 +39,7 @@ type Present = {
   begin(): void
 }
 
-/** A label, or `other` once there are too many. */
-export function bounded(known: Set<string>, label: string): string {
+function bounded(known: Set<string>, label: string): string {
   if (known.has(label)) return label
   if (known.size >= maxLabels) return otherLabel
   known.add(label)

@@ -6,7 +6,7 @@ import { type Clock, MachineClock } from '../lib/system/clock.ts'
 import { timeMilliseconds } from '../lib/text/time.ts'
 import { droppedLines, type Log } from '../log/log.ts'
 import { droppedLinesMetric, gauge, gaugeBy, type ReadGauge } from '../metrics/instruments.ts'
-import { bounded, type Metrics } from '../metrics/metrics.ts'
+import type { Metrics } from '../metrics/metrics.ts'
 import type { NodeState } from '../plugins/sys/plugin.ts'
 import { lastBackup } from '../storage/copies/last-backup.ts'
 import type { ServerStorage } from './server-core.ts'
@@ -222,11 +222,10 @@ const mountGauge = ({ name, help, combine, read, label }: LabelledGauge): ReadGa
   help,
   labels: label === undefined ? ['mount'] : ['mount', label],
   read: async () => {
-    const parts = new Set<string>()
     const known = new Map<string, { readonly labels: Record<string, string>; readonly value: number }>()
     for (const { mount, value, of } of await read()) {
       if (value === undefined) continue
-      const labels = { mount, ...(label !== undefined && { [label]: bounded(parts, of ?? '') }) }
+      const labels = { mount, ...(label !== undefined && { [label]: of ?? '' }) }
       const key = JSON.stringify(labels)
       const before = known.get(key)
       known.set(key, { labels, value: before === undefined ? value : combine(before.value, value) })

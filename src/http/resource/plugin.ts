@@ -12,7 +12,7 @@ export type MountGauge = {
   /** Without `gatehouse_`. docs/monitoring.md#metrics */
   readonly name: string
   readonly help: string
-  /** A second label, of parts of a mount. */
+  /** A second label, of parts of a mount, with a limited number of values. */
   readonly label?: string
   combine(one: number, other: number): number
   /** Called when metrics are collected. A mount without a value is left out. */

@@ -1,6 +1,7 @@
 import type { Mount } from '../../core/mounts/mount.ts'
 import { bestOffset } from '../keys/clock-offset.ts'
 import type { KeysetSource } from '../keys/keyset.ts'
+import { observedSources } from './key-watch.ts'
 
 /** The key sources of a mount that was used since the start. */
 type MountSources = { readonly mount: Mount; readonly sources: readonly KeysetSource[] }
@@ -38,7 +39,11 @@ export function keyGauges(mounts: () => Promise<readonly MountSources[]>, now: (
       combine: farther,
       read: async () =>
         (await mounts()).flatMap(({ mount, sources }) =>
-          sources.map((source) => ({ mount, value: offsetOf(source), of: nameOf(source) })),
+          [...observedSources({ sources: () => sources }).values()].map((source, index) => ({
+            mount,
+            value: offsetOf(source),
+            of: String(index + 1),
+          })),
         ),
     },
   ]
@@ -46,6 +51,3 @@ export function keyGauges(mounts: () => Promise<readonly MountSources[]>, now: (
 
 const offsetOf = ({ histories }: KeysetSource): number | undefined =>
   bestOffset(histories.flatMap(({ offset }) => offset ?? []))?.seconds
-
-/** Its host: neither the path nor a password. */
-const nameOf = ({ url }: KeysetSource): string => URL.parse(url)?.host || 'static'

@@ -158,7 +158,7 @@ export class KeyWatch {
 const idOf = ({ kind, url }: KeysetSource): string => hash('sha256', `${kind} ${url}`, 'hex').slice(0, 32)
 
 /** The first sources of a keyset; of two with one URL, the first. */
-function observedSources(keyset: Sources): Map<string, KeysetSource> {
+export function observedSources(keyset: Sources): Map<string, KeysetSource> {
   const found = new Map<string, KeysetSource>()
   for (const source of keyset.sources()) {
     const id = idOf(source)

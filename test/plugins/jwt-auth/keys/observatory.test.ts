@@ -145,7 +145,7 @@ describe('the timeline of a key source', () => {
   })
 })
 
-test('a gauge tells how far the clock of each source is ahead, by its host', async () => {
+test('a gauge tells how far the clock of each source is ahead', async () => {
   const withDate = (ahead: number) => (answer: ServerResponse) => {
     answer.setHeader('date', new Date(Date.now() + ahead * 1000).toUTCString())
     answer.end(JSON.stringify(jwksOf(one)))
@@ -157,8 +157,8 @@ test('a gauge tells how far the clock of each source is ahead, by its host', asy
 
   const metrics = (await server.root.read('sys/metrics?format=prometheus')).text
 
-  const shown = [early, late].map(({ url }) => {
-    const labels = `mount="auth/k/",source="${new URL(url).host}"`
+  const shown = [1, 2].map((source) => {
+    const labels = `mount="auth/k/",source="${source}"`
     return metrics.split(`gatehouse_key_source_clock_offset_seconds{${labels}} `)[1]?.split('\n')[0]
   })
   expect(shown.map((seconds) => Math.round(Number(seconds) / 100) * 100)).toEqual([7200, -7200])
