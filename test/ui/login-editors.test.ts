@@ -131,6 +131,7 @@ test('a change that would lock somebody out says who before it is saved', async 
   await page.getByRole('link', { name: 'Edit' }).click()
   await page.getByRole('textbox', { name: 'repository', exact: true }).fill('acme/other')
   await page.getByText('1 would not:').waitFor()
+  await page.getByRole('listitem').getByText('repo:acme/shop').waitFor()
   await page.getByText('expects "acme/other"').waitFor()
   await page.getByRole('button', { name: 'Save, although 1 may lose access' }).click()
   await page.getByRole('region', { name: 'ci' }).getByText('acme/other').first().waitFor()
@@ -216,5 +217,22 @@ test('an operator writes the program of a CEL role, tries it with a token, and s
   expect(
     (await fixture.server.anonymous.write(`auth/${mount}/cel/login`, { role: 'people', jwt })).status,
   ).toBe(200)
+  expect(complaints).toEqual([])
+})
+
+test('from an explanation an operator fixes the configuration, and the same token is explained again', async () => {
+  const mount = await fixture.mount({ config: { bound_issuer: `${fixture.issuer.url}/` } })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/explain`, 'root')
+  const { page, complaints } = opened
+
+  await page.getByRole('textbox', { name: 'JWT' }).fill(await fixture.sign())
+  await page.getByRole('textbox', { name: 'Role' }).fill('ci')
+  await page.getByRole('button', { name: 'Explain' }).click()
+  await page.getByRole('heading', { name: 'Refused: issuer_mismatch (400)' }).waitFor()
+  await page.getByRole('button', { name: 'Fix the configuration' }).click()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
+
+  expect((await fixture.root.read(`auth/${mount}/config`)).body.data?.['bound_issuer']).toBe(fixture.issuer.url)
   expect(complaints).toEqual([])
 })

@@ -57,6 +57,7 @@ beforeAll(async () => {
   await server.anonymous.write('auth/people/login/sam', { password: 'correct' })
   await made('auth/programs/role/nightly')
   await made('auth/programs/role/nightly/secret-id')
+  await made('auth/jwt/cel/role/people', { cel_program: { expression: 'false' } })
   await made('identity/group', { name: 'shop-team' })
   await made('sys/namespaces/a-tenant')
   await made('sys/audit/file', { type: 'file', options: { file_path: join(folder.path, 'requests.log') } })
@@ -147,6 +148,7 @@ const visits = (): readonly Visit[] => [
   },
   { table: 'login-failures', place: 'logins/jwt/failures' },
   { table: 'login-roles', place: 'logins/jwt/roles' },
+  { table: 'cel-roles', place: 'logins/jwt/cel' },
   { table: 'users', place: 'logins/people/users' },
   { table: 'app-roles', place: 'logins/programs/roles' },
   { table: 'secret-ids', place: 'logins/programs/roles/nightly' },

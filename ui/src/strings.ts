@@ -888,7 +888,12 @@ export const strings = {
       run: 'Try it',
       apply: 'Put the proposed change into the form',
     },
-    fix: { role: 'Fix this role', saved: 'The role is saved.', letIn: 'This login would be let in now.' },
+    fix: {
+      role: 'Fix this role',
+      config: 'Fix the configuration',
+      saved: 'The role is saved.',
+      letIn: 'This login would be let in now.',
+    },
     pods: {
       ok: 'The cluster can be asked',
       notOk: 'The cluster cannot be asked: nobody can log in',

@@ -9,6 +9,7 @@ import { Fields } from '../../components/fields.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { Table } from '../../components/table.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -138,6 +139,7 @@ function AppRole({ mount, name }: Role) {
         </dl>
       )}
       {data !== undefined && <Fields values={data} />}
+      <ObjectHistory path={path} />
       {can(path, 'delete') && (
         <div className="actions">
           <Confirm

@@ -8,7 +8,7 @@ import { Field } from '../../components/field.tsx'
 import { usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { DecodedJwt } from './decoded-jwt.tsx'
-import { FixRole } from './editor/fix-role.tsx'
+import { FixLogin } from './editor/fix-login.tsx'
 import { ExplanationPanel } from './explanation.tsx'
 
 const text = strings.logins
@@ -65,7 +65,7 @@ export function Explain({ mount }: { readonly mount: string }) {
         {asking.data !== undefined && (
           <>
             <ExplanationPanel mount={mount} explanation={asking.data.data} />
-            <FixRole mount={mount} explanation={asking.data.data} onSaved={() => asking.mutate()} />
+            <FixLogin mount={mount} explanation={asking.data.data} onSaved={() => asking.mutate()} />
           </>
         )}
       </div>

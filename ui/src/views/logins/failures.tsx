@@ -9,7 +9,7 @@ import { Time } from '../../components/time.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { FixRole } from './editor/fix-role.tsx'
+import { FixLogin } from './editor/fix-login.tsx'
 import { ExplanationPanel } from './explanation.tsx'
 
 const text = strings.logins
@@ -142,7 +142,7 @@ function Picked({ mount, id }: { readonly mount: string; readonly id: string }) 
   return data === undefined ? null : (
     <div className="stack">
       <ExplanationPanel mount={mount} explanation={data.data} />
-      <FixRole mount={mount} explanation={data.data} onSaved={() => void refetch()} />
+      <FixLogin mount={mount} explanation={data.data} onSaved={() => void refetch()} />
     </div>
   )
 }

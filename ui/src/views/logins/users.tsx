@@ -8,6 +8,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Table } from '../../components/table.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useMounts } from '../../shell/mounts.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
@@ -163,6 +164,7 @@ function User({ mount, name, locks }: OneUser) {
           </p>
         )}
         {data !== undefined && <Fields values={data} />}
+        <ObjectHistory path={path} />
         <div className="actions">
           {lock !== undefined && can(unlocking, 'update') && (
             <Button onPress={() => void unlock()}>{text.unlock}</Button>

@@ -16,7 +16,12 @@ import type { TryOut } from './use-what-if.ts'
 
 const text = strings.logins.editor
 
-type Props = { readonly mount: string; readonly onDone: () => void }
+type Props = {
+  readonly mount: string
+  /** A change to begin with. */
+  readonly proposal?: Values
+  readonly onDone: () => void
+}
 
 /** What a read shows besides the fields of a write. */
 const ofReads: ReadonlySet<string> = new Set(['status', 'token_reviewer_jwt_set'])
@@ -26,7 +31,7 @@ const jwtDefaults: Values = { namespace_in_state: true, token_max_lifetime: 86_4
 const podDefaults: Values = { disable_iss_validation: true, token_max_lifetime: 86_400 }
 
 /** The form of the configuration of a mount of type `jwt` or `oidc`. */
-export function ConfigEditor({ mount, onDone }: Props) {
+export function ConfigEditor({ mount, proposal = {}, onDone }: Props) {
   const [preset, setPreset] = useState('')
   const known = presets(mount)
   const params = { jwt_mount_path: mount }
@@ -38,7 +43,7 @@ export function ConfigEditor({ mount, onDone }: Props) {
           mount={mount}
           onDone={onDone}
           stored={stored}
-          changes={{ ...(stored === undefined && jwtDefaults), ...known[preset]?.config }}
+          changes={{ ...(stored === undefined && jwtDefaults), ...known[preset]?.config, ...proposal }}
           specs={needing('oidc_client_secret', hasSecret(stored), configFields)}
           tryOut={(body, options) => configWhatIf({ params, body: { ...body } }, options)}
           write={(body) => writeLoginConfig({ params, body: { ...body } })}

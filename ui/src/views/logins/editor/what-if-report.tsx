@@ -1,4 +1,5 @@
 import { Time } from '../../../components/time.tsx'
+import { labelOf, usePerson } from '../../../shell/people.ts'
 import { strings } from '../../../strings.ts'
 import type { WhatIf } from './calls.ts'
 
@@ -21,8 +22,8 @@ export function WhatIfReport({ report }: { readonly report: WhatIf }) {
           <ul className="losers">
             {losers.map((loser) => (
               <li key={`${loser.role} ${loser.subject}`}>
-                <code>{loser.subject.slice(-6)}</code> {text.lastLogin} <Time at={loser.last_login_at} />:{' '}
-                <code>{loser.reason}</code>{' '}
+                <Subject entity={loser.entity_id} hash={loser.subject} /> {text.lastLogin}{' '}
+                <Time at={loser.last_login_at} />: <code>{loser.reason}</code>{' '}
                 {text.compared(listed(loser.expected), listed([loser.seen].flat()))}
               </li>
             ))}
@@ -50,6 +51,12 @@ export function WhatIfReport({ report }: { readonly report: WhatIf }) {
       )}
     </section>
   )
+}
+
+/** Who it is, or the end of the hash of the name. */
+function Subject({ entity, hash }: { readonly entity: string; readonly hash: string }) {
+  const person = usePerson(entity)
+  return person === undefined ? <code>…{hash.slice(-6)}</code> : <strong>{labelOf(person)}</strong>
 }
 
 const listed = (values: readonly unknown[]): string => values.map((value) => JSON.stringify(value)).join(', ')
