@@ -233,6 +233,8 @@ test('from an explanation an operator fixes the configuration, and the same toke
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
 
-  expect((await fixture.root.read(`auth/${mount}/config`)).body.data?.['bound_issuer']).toBe(fixture.issuer.url)
+  expect((await fixture.root.read(`auth/${mount}/config`)).body.data?.['bound_issuer']).toBe(
+    fixture.issuer.url,
+  )
   expect(complaints).toEqual([])
 })
