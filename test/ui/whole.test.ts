@@ -35,7 +35,7 @@ const tokenOf = async (body: object): Promise<string> =>
 
 /** Every view and each of its pages, with a heading that it must show. */
 const places = [
-  ['home', 'What I may reach'],
+  ['home', 'What I can open'],
   ['secrets', 'Secrets'],
   ['secrets/team~', 'team/'],
   ['secrets/team~/shop~db', 'Versions'],

@@ -3,21 +3,17 @@ import { lookupSelf } from '../../api/auth.ts'
 import { resultantAcl } from '../../api/server.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
-import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { Field } from '../../components/field.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { session } from '../../session/session.ts'
 import { logOut, type OwnToken, useRenewal, useSelf, useTimeLeft } from '../../session/use-self.ts'
-import { useAcl } from '../../shell/acl.ts'
-import { grantsOf } from '../../shell/grants.ts'
-import { useGo, usePlace } from '../../shell/use-place.tsx'
 import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
+import { FirstSteps } from './first-steps.tsx'
 import { Groups } from './groups.tsx'
-import { type Branch, treeOf } from './tree.ts'
+import { Reach } from './reach.tsx'
 import './overview.css'
 
 const text = strings.home
@@ -29,6 +25,7 @@ export function View() {
         title={strings.views['home'] ?? ''}
         requests={[lookupSelf.request({}), resultantAcl.request({})]}
       />
+      <FirstSteps />
       <div className="home">
         <WhoAmI />
         <Reach />
@@ -117,78 +114,5 @@ function TokenActions({ self }: { readonly self: OwnToken }) {
       </div>
       <Failure error={error} />
     </>
-  )
-}
-
-/** More branches than that are closed at first. */
-const mostOpen = 40
-
-function Tree({ branches, isOpen }: { readonly branches: readonly Branch[]; readonly isOpen: boolean }) {
-  return (
-    <ul className="reach">
-      {branches.map((branch) => (
-        <li key={branch.id}>
-          {branch.below.length === 0 ? (
-            <Path branch={branch} />
-          ) : (
-            <details open={isOpen}>
-              <summary>
-                <Path branch={branch} />
-              </summary>
-              <Tree branches={branch.below} isOpen={isOpen} />
-            </details>
-          )}
-        </li>
-      ))}
-    </ul>
-  )
-}
-
-const Path = ({ branch: { label, isPrefix, capabilities } }: { readonly branch: Branch }) => (
-  <span className="reached">
-    <code>
-      {label}
-      {isPrefix && (
-        <>
-          <span aria-hidden="true">*</span>
-          <span className="hidden">{text.below}</span>
-        </>
-      )}
-    </code>{' '}
-    {capabilities !== undefined && <span className="may">{capabilities.join(', ')}</span>}
-  </span>
-)
-
-function Reach() {
-  const { data, error } = useAcl()
-  const { search } = usePlace()
-  const go = useGo()
-  const filter = search['filter'] ?? ''
-  if (error !== null) return <Failure error={error} />
-  if (data === undefined) return null
-  const grants = grantsOf(data)
-  const shown = grants.filter(({ path }) => path.includes(filter))
-  return (
-    <section className="panel" aria-labelledby="reach">
-      <h2 id="reach">{text.reach}</h2>
-      {data.root ? (
-        <p>{text.everything}</p>
-      ) : grants.length === 0 ? (
-        <EmptyState title={text.nothing}>{text.nothingNext}</EmptyState>
-      ) : (
-        <>
-          <Field
-            label={text.filter}
-            value={filter}
-            onChange={(value) => go({ view: 'home', search: { filter: value } }, { replace: true })}
-          />
-          <Tree
-            key={String(filter === '')}
-            branches={treeOf(shown)}
-            isOpen={filter !== '' || shown.length <= mostOpen}
-          />
-        </>
-      )}
-    </section>
   )
 }
