@@ -29,7 +29,7 @@ test('on an empty server the home page leads root through the first steps, each 
   await steps.getByText('A login for CI').click()
   await steps.getByRole('combobox', { name: 'CI system' }).selectOption('GitLab CI')
   await steps.getByRole('textbox', { name: 'namespace_id' }).fill('72')
-  await steps.getByRole('textbox', { name: 'project_path' }).fill('acme/shop')
+  await steps.getByRole('textbox', { name: 'project_id' }).fill('20')
   await steps.getByRole('textbox', { name: 'Issuer' }).fill('https://127.0.0.1:1')
   await expectAccessible(page)
   await steps.getByRole('button', { name: 'Enable' }).click()
@@ -39,7 +39,7 @@ test('on an empty server the home page leads root through the first steps, each 
   await steps.getByRole('button', { name: 'Enable' }).click()
   await steps.getByText('A login for CI (done)').waitFor()
   expect((await server.root.read('auth/gitlab/role/ci')).body.data).toMatchObject({
-    bound_claims: { namespace_id: '72', project_path: 'acme/shop' },
+    bound_claims: { namespace_id: '72', project_id: '20', ref: 'main', ref_protected: 'true' },
     bound_audiences: ['gatehouse'],
     user_claim: 'project_id',
   })

@@ -111,11 +111,13 @@ function Month({ month, occurrences }: MonthProps) {
 function Day({ day, occurrences }: { readonly day: Date; readonly occurrences: readonly Occurrences[] }) {
   const span = { from: day, to: new Date(day.getFullYear(), day.getMonth(), day.getDate() + 1) }
   const isToday = day.toDateString() === new Date(serverNow()).toDateString()
-  const shown = occurrences.flatMap(({ id, title, windows }) =>
-    windows
-      .filter((window) => overlaps(window, span))
-      .map((window) => ({ id, title, start: window.start_time, hours: hoursOf(window, span) })),
-  )
+  const shown = occurrences
+    .flatMap(({ id, title, windows }) =>
+      windows
+        .filter((window) => overlaps(window, span))
+        .map((window) => ({ id, title, start: window.start_time, hours: hoursOf(window, span) })),
+    )
+    .toSorted((a, b) => Date.parse(a.start) - Date.parse(b.start))
   return (
     <td className={isToday ? 'today' : shown.length === 0 ? 'free' : ''}>
       <span className="day" aria-hidden="true">

@@ -24,7 +24,7 @@ export const MessagesHeader = ({ open, mayCreate }: Props) => (
       of="aspects"
       open={open}
       choices={[
-        { name: 'list', label: text.listPage, parts: [] },
+        { name: 'list', label: text.listPage, parts: ['list'] },
         { name: 'calendar', label: text.calendar, parts: ['calendar'] },
       ]}
     />

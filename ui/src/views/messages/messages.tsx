@@ -20,7 +20,7 @@ export function View() {
     return isKnown ? <EmptyState title={strings.shell.notAllowed} /> : <ViewLoading />
   return (
     <div className="view">
-      {id === undefined ? (
+      {id === undefined || id === 'list' ? (
         <List mayCreate={mayCreate} />
       ) : id === 'calendar' ? (
         <Calendar mayCreate={mayCreate} />

@@ -4,28 +4,44 @@ import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Select } from '../../components/select.tsx'
 import { usePolicyChoices } from '../../shell/people.ts'
 import { strings } from '../../strings.ts'
+import { presets } from '../logins/editor/presets.ts'
 import { enableLogin, type StepRun, writeCiRole } from './calls.ts'
-import { ciPresets } from './ci-presets.ts'
 
 const text = strings.home.steps
 
 /** A login for the jobs of one project of a CI system. */
 export function CiLogin({ run }: { readonly run: StepRun }) {
-  const [name, setName] = useState(ciPresets[0]?.name ?? '')
+  const all = Object.entries(presets('')).filter(([, { role }]) => role['role_type'] === 'jwt')
+  const [name, setName] = useState(all[0]?.[0] ?? '')
   const policies = usePolicyChoices()
-  const preset = ciPresets.find((one) => one.name === name)
+  const preset = all.find(([one]) => one === name)?.[1]
   if (preset === undefined) return null
+  const claims = Object.entries(preset.role['bound_claims'] ?? {})
   return (
     <FieldsForm
       key={name}
       title={text.ci.form}
       action={text.enable}
       fields={[
-        { name: 'path', label: text.path, isRequired: true, initial: preset.mount },
-        { name: 'oidc_discovery_url', label: text.issuer, isRequired: true, initial: preset.issuer },
-        { name: 'owner', label: preset.owner, hint: text.ownerHint, isRequired: true },
-        { name: 'project', label: preset.project, hint: text.projectHint, isRequired: true },
-        { name: 'bound_audiences', label: text.audience, isRequired: true, initial: 'gatehouse' },
+        { name: 'path', label: text.path, isRequired: true, initial: name },
+        {
+          name: 'oidc_discovery_url',
+          label: text.issuer,
+          isRequired: true,
+          initial: String(preset.config['oidc_discovery_url']),
+        },
+        ...claims.map(([claim, value]) => ({
+          name: claim,
+          label: claim,
+          isRequired: true,
+          initial: String(value),
+        })),
+        {
+          name: 'bound_audiences',
+          label: text.audience,
+          isRequired: true,
+          initial: String(preset.role['bound_audiences']),
+        },
         { name: 'role', label: text.role, isRequired: true, initial: 'ci' },
         { name: 'token_policies', label: text.policies, picks: { choices: policies, allowsOther: true } },
       ]}
@@ -40,12 +56,10 @@ export function CiLogin({ run }: { readonly run: StepRun }) {
           await writeCiRole({
             params: { ...mount, name: value('role') },
             body: {
-              role_type: 'jwt',
+              ...preset.role,
               bound_audiences: listOf(value('bound_audiences')),
-              bound_claims: { [preset.owner]: value('owner'), [preset.project]: value('project') },
-              user_claim: preset.userClaim,
+              bound_claims: Object.fromEntries(claims.map(([claim]) => [claim, value(claim)])),
               token_policies: listOf(value('token_policies')),
-              token_ttl: '15m',
             },
           })
         })
@@ -55,7 +69,7 @@ export function CiLogin({ run }: { readonly run: StepRun }) {
         label={text.system}
         value={name}
         onChange={setName}
-        options={ciPresets.map((one) => [one.name, one.name])}
+        options={all.map(([one, { label }]) => [one, label])}
       />
     </FieldsForm>
   )

@@ -28,7 +28,7 @@ function Steps() {
   const client = useQueryClient()
   const { mounts, isKnown } = useMounts()
   const devices = useQuery({
-    queryKey: ['audit-devices'],
+    queryKey: ['first-steps', 'audit-devices'],
     queryFn: async ({ signal }) => (await auditDevices({}, { signal })).data,
   })
   const messages = useQuery({
