@@ -147,6 +147,10 @@ test('an entity whose name is markup is shown as text, disabled, and deleted', a
     .getByRole('definition')
     .filter({ hasText: /^deploy, not-yet-written$/ })
     .waitFor()
+  await page
+    .getByRole('region', { name: 'History' })
+    .getByText(/^Changed by .*policies/)
+    .waitFor()
   await expectAccessible(page)
   expect((await server.root.read('identity/group/name/builders')).body.data).toMatchObject({
     policies: ['deploy', 'not-yet-written'],

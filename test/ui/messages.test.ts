@@ -145,6 +145,10 @@ test('an operator writes a message, sees it as readers will, and what the server
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('heading', { name: 'Maintenance', level: 1 }).waitFor()
+  await page
+    .getByRole('region', { name: 'History' })
+    .getByText(/^Created by/)
+    .waitFor()
   await page.getByRole('link', { name: 'Messages' }).click()
   await page.getByRole('row', { name: /Maintenance.*Scheduled/ }).waitFor()
   await expectAccessible(page)
@@ -180,9 +184,7 @@ test('a message for everybody is two that are written, edited and ended together
   await using opened = await openPage(`${ui()}#/messages/new`)
   const { page, complaints } = opened
   await logIn(page, 'root')
-  await page
-    .getByRole('combobox', { name: 'Shown' })
-    .selectOption({ label: 'Everybody, before and after the login' })
+  await page.getByRole('combobox', { name: 'Shown' }).selectOption({ label: 'To everybody' })
   await page.getByRole('textbox', { name: 'Title' }).fill('Saturday')
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Closed')
   await page.getByRole('region', { name: 'Preview: On the login page' }).getByText('Closed').waitFor()

@@ -85,6 +85,7 @@ beforeAll(async () => {
   await made('cloud/roles/shop', { cloud_roles, ttl: '1h' })
   await root.read('cloud/creds/shop')
   await made('cloud/roles/lost', { cloud_roles, ttl: '1h' })
+  await made('cloud/roles/ready', { cloud_roles, ttl: '1h', pool: 1 })
   await root.read('cloud/creds/lost')
   const { id } = directory.admin.addApplication({ displayName: 'ERP' })
   await made('cloud/static-roles/erp', { application_object_id: id, rotation_period: '24h' })
@@ -138,6 +139,7 @@ const visits = (): readonly Visit[] => [
   { table: 'difference', place: 'secrets/team~/shop~db?version=5&compare=2' },
   { table: 'conflict', place: 'secrets/team~/shop~db', prepare: meetAnotherWrite },
   { table: 'cloud-roles', place: 'cloud/cloud/roles' },
+  { table: 'cloud-pools', place: 'cloud/cloud/pool' },
   { table: 'static-roles', place: 'cloud/cloud/static' },
   { table: 'live-leases', place: 'cloud/cloud/leases' },
   { table: 'debris', place: 'cloud/cloud/debris' },

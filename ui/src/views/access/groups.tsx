@@ -5,6 +5,7 @@ import { Failure } from '../../components/failure.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useGroupChoices, useGroups, usePeopleChoices, usePolicyChoices } from '../../shell/people.ts'
 import { useGo } from '../../shell/use-place.tsx'
@@ -163,10 +164,11 @@ function Group({ id }: { readonly id: string }) {
             }
             const body = data.type === 'internal' ? { policies, ...members } : { policies }
             await writeGroup({ params: { id }, body })
-            await client.invalidateQueries({ queryKey: ['group', id] })
+            for (const key of [['group', id], ['history']]) await client.invalidateQueries({ queryKey: key })
           }}
         />
       )}
+      <ObjectHistory path={path} />
     </>
   )
 }

@@ -39,6 +39,24 @@ export type Issued = v.InferOutput<typeof issued>
 
 export const getCredentials = defineCall('get', '/{cloud_mount_path}/creds/{name}', issued)
 
+const pool = v.object({
+  role: v.string(),
+  size: v.number(),
+  ready: v.number(),
+  oldest: v.nullable(v.string()),
+  error: v.string(),
+  retry_at: v.nullable(v.string()),
+})
+
+/** The credentials of a role that are made ahead. */
+export type Pool = v.InferOutput<typeof pool>
+
+export const readPools = defineCall(
+  'get',
+  '/{cloud_mount_path}/pool',
+  v.object({ data: v.object({ idle: v.number(), wanted: v.number(), roles: v.array(pool) }) }),
+)
+
 export const readConfig = defineCall('get', '/{cloud_mount_path}/config', anything)
 export const readIdentity = defineCall(
   'get',

@@ -8,6 +8,7 @@ import type { CloudMount } from './cloud-mount.ts'
 import { Debris } from './debris.tsx'
 import { LiveLeases } from './live-leases.tsx'
 import { useNamedRoles } from './named-roles.ts'
+import { Pools } from './pools.tsx'
 import { Roles } from './roles.tsx'
 import { RootCredential } from './root-credential.tsx'
 import { StaticRoles } from './static-roles.tsx'
@@ -28,6 +29,7 @@ const aspects = [
     Page: RootCredential,
   },
   { name: 'leases', calls: (mount: string) => [[leasesOf(mount), 'sudo']], Page: LiveLeases },
+  { name: 'pool', calls: (mount: string) => [[`${mount}/pool`, 'read']], Page: Pools },
   { name: 'debris', calls: (mount: string) => [[`${mount}/debris`, 'read']], Page: Debris },
   { name: 'whois', calls: (mount: string) => [[`${mount}/whois/id`, 'read']], Page: WhoIs },
 ] as const satisfies readonly {

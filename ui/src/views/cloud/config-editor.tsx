@@ -53,6 +53,7 @@ export function ConfigEditor({ mount, stored, onDone }: Props) {
       })
       for (const key of ['cloud-config', 'cloud-check', 'cloud-identity'])
         await client.invalidateQueries({ queryKey: [key, mount] })
+      await client.invalidateQueries({ queryKey: ['history'] })
       announce(strings.saved)
       onDone()
     } catch (refusal) {

@@ -23,6 +23,8 @@ type Values = {
   readonly application_object_id: string
   readonly ttl: string
   readonly max_ttl: string
+  /** How many credentials are made ahead. */
+  readonly pool: string
 }
 
 const start: Values = {
@@ -35,6 +37,7 @@ const start: Values = {
   application_object_id: '',
   ttl: '1h',
   max_ttl: '24h',
+  pool: '0',
 }
 
 /** Creates a role or changes it. */
@@ -73,6 +76,7 @@ function valuesOf(role: Readonly<Record<string, unknown>>): Values {
     application_object_id: typeof application === 'string' ? application : '',
     ttl: seconds('ttl'),
     max_ttl: seconds('max_ttl'),
+    pool: typeof role['pool'] === 'number' ? String(role['pool']) : '0',
   }
 }
 
@@ -86,7 +90,8 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
   const done = () => go({ view: 'cloud', parts: [mount.path, 'roles', name] }, { replace: true })
   const save = async (event: FormEvent) => {
     event.preventDefault()
-    const { roles, groups, ...common } = values
+    const { roles, groups, pool, ...others } = values
+    const common = { ...others, ...(pool !== stored.pool && { pool: Number(pool) }) }
     try {
       if (mount.isAzure)
         await writeAzureRole({
@@ -98,7 +103,8 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
           params: { cloud_mount_path: mount.path, name },
           body: { ...common, cloud_roles: roles || '[]', cloud_groups: groups || '[]' },
         })
-      for (const key of ['cloud-roles', 'cloud-role']) await client.invalidateQueries({ queryKey: [key] })
+      for (const key of ['cloud-roles', 'cloud-role', 'history'])
+        await client.invalidateQueries({ queryKey: [key] })
       announce(strings.saved)
       done()
     } catch (refusal) {
@@ -116,7 +122,7 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
       onChange={(value) => setValues((before) => ({ ...before, [part]: value }))}
     />
   )
-  const parts = ['roles', 'groups', 'application_object_id', 'ttl', 'max_ttl'] as const
+  const parts = ['roles', 'groups', 'application_object_id', 'ttl', 'max_ttl', 'pool'] as const
   const isNamed = parts.some((part) => errorOfField(error, field(part)) !== undefined)
   return (
     <form className="panel" onSubmit={(event) => void save(event)}>
@@ -126,6 +132,7 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
       <div className="filters">
         {input('ttl')}
         {input('max_ttl')}
+        {input('pool')}
       </div>
       {!isNamed && <Failure error={error} />}
       <div className="actions">

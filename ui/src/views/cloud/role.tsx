@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -63,6 +64,7 @@ export function Role({ mount, name }: Props) {
             />
           )}
           {data !== undefined && <Grants role={data} />}
+          <ObjectHistory key={name} path={role} />
         </>
       )}
     </>

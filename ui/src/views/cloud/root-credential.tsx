@@ -6,6 +6,7 @@ import { Command } from '../../components/copy-as.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { checkConfig, readConfig, readIdentity, rotateRoot } from './calls.ts'
@@ -126,6 +127,7 @@ function Config({ mount, mayWrite }: Mount & { readonly mayWrite: boolean }) {
             )}
           </>
         ))}
+      <ObjectHistory path={`${mount}/config`} />
     </section>
   )
 }

@@ -5,6 +5,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { GroupLinks, People } from '../../shell/who.tsx'
@@ -69,6 +70,8 @@ function Loaded({ id, stored }: { readonly id: string; readonly stored: Stored }
             message={stored.after ?? message}
             shown={messages.length > 1 ? 'everybody' : sideOf(message)}
           />
+          {/* of two that belong together, one alone must not go back */}
+          {messages.length === 1 && <ObjectHistory path={`${messagesPath}/${id}`} />}
         </section>
         <div className="stack">
           {messages.map((one) => (

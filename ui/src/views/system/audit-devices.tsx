@@ -7,6 +7,7 @@ import { FieldsForm } from '../../components/fields-form.tsx'
 import { Select } from '../../components/select.tsx'
 import { Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { FoldedHistory } from '../../history/folded-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { auditDevices, disableAudit, enableAudit } from './calls.ts'
@@ -82,6 +83,9 @@ export function AuditDevices() {
           keyOf={({ path }) => path}
         />
       )}
+      {data?.map(({ path }) => (
+        <FoldedHistory key={path} name={path} path={`sys/audit/${path.replace(/\/$/, '')}`} />
+      ))}
       {may('update') && <Enable onDone={changed} />}
     </>
   )

@@ -7,6 +7,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -51,6 +52,7 @@ export function MountPage({ kind, path, mount }: Props) {
       </section>
       {can(`${own}/tune`, 'update') && <Tune kind={kind} path={path} mount={mount} />}
       {can('sys/remount', 'update') && can('sys/remount', 'sudo') && <Move kind={kind} path={path} />}
+      <ObjectHistory path={`${own}/tune`} />
     </>
   )
 }
@@ -58,7 +60,7 @@ export function MountPage({ kind, path, mount }: Props) {
 const useChanged = () => {
   const client = useQueryClient()
   return async () => {
-    for (const key of ['mount-table', 'mounts', 'capabilities'])
+    for (const key of ['mount-table', 'mounts', 'capabilities', 'history'])
       await client.invalidateQueries({ queryKey: [key] })
   }
 }

@@ -6,6 +6,7 @@ import { Failure } from '../../components/failure.tsx'
 import { FieldsForm } from '../../components/fields-form.tsx'
 import { Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { FoldedHistory } from '../../history/folded-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { deleteRateLimit, listRateLimits, readRateLimit, writeRateLimit } from './calls.ts'
@@ -76,6 +77,9 @@ export function RateLimits() {
           keyOf={({ name }) => name}
         />
       )}
+      {data?.map(({ name }) => (
+        <FoldedHistory key={name} name={name} path={`sys/quotas/rate-limit/${name}`} />
+      ))}
       {can(path, 'update') && (
         <FieldsForm
           title={text.newLimit}
