@@ -361,6 +361,7 @@ const tokens: DocumentedCall[] = [
   { ask: 'post /auth/token/renew-self', token: '$token' },
   { ask: 'post /auth/token/renew-accessor', body: { accessor: '$accessor' } },
   { ask: 'get /auth/token/accessors', query: '?list=true' },
+  { ask: 'get /auth/token/accessors', name: 'with details', query: '?list=true&detailed=true' },
   { ask: 'post /auth/token/tidy', status: 202 },
   { ask: 'post /auth/token/revoke', body: { token: '$token' }, status: 204 },
   { ask: 'post /auth/token/revoke-accessor', body: { accessor: '$accessor' } },

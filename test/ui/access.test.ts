@@ -85,7 +85,7 @@ test('a token that may only list policies sees names without links', async () =>
 test('an operator creates a token, looks it up by its accessor, and revokes it', async () => {
   await using opened = await open(await tokenOf('root'), '/tokens')
   const { page, requested } = opened
-  await page.getByRole('textbox', { name: 'Policies' }).fill('deploy')
+  await page.getByRole('combobox', { name: 'Policies' }).fill('deploy')
   await page.getByRole('textbox', { name: 'Display name' }).fill('robot')
   await page.getByRole('button', { name: 'Create the token' }).click()
   await page.getByRole('button', { name: 'Show Token' }).click()
@@ -100,6 +100,44 @@ test('an operator creates a token, looks it up by its accessor, and revokes it',
 
   expect((await server.as(made).read('auth/token/lookup-self')).status).toBe(403)
   expect(requested.join('\n')).not.toContain(made)
+})
+
+test('an operator finds a person by an alias, sees their tokens, and revokes all of them', async () => {
+  const { root } = server
+  await root.write('auth/token/roles/people', { allowed_entity_aliases: '*', orphan: true })
+  const made = async (name: string) => {
+    const body = { entity_alias: 'Noor', policies: ['deploy'], display_name: name, ttl: '1h', num_uses: 7 }
+    return String((await root.write('auth/token/create/people', body)).body.auth?.client_token)
+  }
+  const tokens = [await made('laptop'), await made('phone')]
+  await using opened = await open(await tokenOf('root'), '/tokens')
+  const { page, complaints } = opened
+  const table = page.getByRole('table', { name: 'Tokens' })
+  await page.getByRole('textbox', { name: 'Filter by name, method, entity or policy' }).fill('noor')
+  await page.getByText(/^2 of \d+ are shown\.$/).waitFor()
+  const row = table.getByRole('row', { name: /token-laptop/ })
+  expect(await row.getByRole('cell').allInnerTexts()).toEqual([
+    'token-laptop',
+    'auth/token/',
+    'Noor',
+    'default, deploy',
+    expect.any(String),
+    expect.stringMatching(/^(?:1 h|59:\d\d) \(/),
+    '7',
+  ])
+  await expectAccessible(page)
+  await row.getByRole('link', { name: 'Noor' }).click()
+
+  await page.getByRole('heading', { name: 'Noor' }).waitFor()
+  await table.getByRole('link', { name: 'token-phone' }).waitFor()
+  await page.getByRole('button', { name: 'Revoke all' }).click()
+  const question = page.getByRole('alertdialog', { name: 'Revoke all tokens of Noor?' })
+  await question.getByText('2 tokens end').waitFor()
+  await question.getByRole('button', { name: 'Revoke all' }).click()
+  await page.getByText('It has no tokens that are stored.').waitFor()
+  for (const token of tokens) expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(403)
+  await root.delete(`identity/entity/id/${page.url().split('/').at(-1)}`)
+  expect(complaints).toEqual([])
 })
 
 test('an entity whose name is markup is shown as text, disabled, and deleted', async () => {

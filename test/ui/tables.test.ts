@@ -157,7 +157,7 @@ const visits = (): readonly Visit[] => [
   { table: 'messages', place: 'messages' },
   { table: 'acknowledgements', place: `messages/${messageId}` },
   { table: 'policies', place: 'access/policies' },
-  { table: 'accessors', place: 'access/tokens' },
+  { table: 'tokens', place: 'access/tokens' },
   { table: 'entities-or-groups', place: 'access/entities' },
   { table: 'leases', place: 'leases' },
   { table: 'irrevocable-leases', place: 'leases' },

@@ -1,17 +1,38 @@
-import { listedNames, whileThere } from '../../core/lists.ts'
+import { z } from 'zod'
+import { listedDetails, listedNames, whileThere } from '../../core/lists.ts'
 import type { Core } from '../../core/open/core.ts'
+import { secondsLeft } from '../../core/tokens/acts/lookup-data.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { TokenStore } from '../../core/tokens/store/token-store.ts'
-import { limitOf, type Resource, resource, tidyReply } from '../../http/resource/resource.ts'
+import { fail } from '../../errors.ts'
+import { limitOf, maySend, type Resource, resource, tidyReply } from '../../http/resource/resource.ts'
 import { atMost, only } from '../../lib/data/async-iterables.ts'
+import { boolField, stringField } from '../../lib/text/fields.ts'
+import { formatTime } from '../../lib/text/time.ts'
 import { answers } from './answers.ts'
+
+const listInput = z.object({
+  detailed: boolField
+    .default(false)
+    .describe('true: what is known of each token, in `key_info`; needs update on lookup-accessor'),
+  entity_id: stringField
+    .default('')
+    .describe('Only the tokens of this entity; needs update on lookup-accessor'),
+})
 
 /** `auth/token/accessors` and `auth/token/tidy`. docs/contract/tokens-and-policies.md#tokens */
 export function accessorResources({
   tokens,
   tidy,
+  identities,
+  clock,
   mostListBytes,
-}: Pick<Core, 'tokens' | 'tidy' | 'mostListBytes'>): Resource[] {
+}: Pick<Core, 'tokens' | 'tidy' | 'identities' | 'clock' | 'mostListBytes'>): Resource[] {
+  /** Those of entities that have been merged into it are its own. */
+  const idsOf = async (id: string): Promise<readonly string[]> => {
+    const entity = (await identities.identityOf(id))?.entity
+    return entity === undefined ? [id] : [entity.id, ...(entity.merged_entity_ids ?? [])]
+  }
   return [
     resource('/accessors', {
       help: 'List the accessors of all service tokens. Their order is unspecified but stable: `after` continues a list.',
@@ -20,13 +41,24 @@ export function accessorResources({
       list: {
         summary: 'List accessors',
         ...answers.accessors,
-        handle: async ({ mount, sent, whenGone }) => {
+        input: listInput,
+        handle: async (exchange) => {
+          const { mount, sent, input, whenGone } = exchange
+          const tellsMore = input.detailed || input.entity_id !== ''
+          if (tellsMore && !maySend(exchange, { operation: 'update', path: 'lookup-accessor' }))
+            throw fail('denied', 'permission denied')
+          const holders = input.entity_id === '' ? undefined : await idsOf(input.entity_id)
           const after = typeof sent.after === 'string' ? sent.after : ''
           const warnings = new Set<string>()
           const walked = whileThere(storedTokens(tokens, after, warnings), { whenGone })
-          const isShown = (token: Token) => token.namespace === mount.namespace && tokens.isUsable(token)
+          const isShown = (token: Token) =>
+            token.namespace === mount.namespace &&
+            (holders === undefined || holders.includes(token.entity_id)) &&
+            tokens.isUsable(token)
           const shown = atMost(limitOf(sent.limit), only(walked, isShown))
-          const listed = await listedNames(accessorsOf(shown), mostListBytes)
+          const listed = input.detailed
+            ? await listedDetails(detailsOf(shown, clock.now()), mostListBytes)
+            : await listedNames(accessorsOf(shown), mostListBytes)
           return { ...listed, warnings: [...warnings], paged: true }
         },
       },
@@ -40,6 +72,28 @@ export function accessorResources({
 
 async function* accessorsOf(tokens: AsyncIterable<Token>): AsyncGenerator<string, void, undefined> {
   for await (const { accessor } of tokens) yield accessor
+}
+
+/** docs/contract/tokens-and-policies.md#lists-of-tokens */
+async function* detailsOf(
+  tokens: AsyncIterable<Token>,
+  now: number,
+): AsyncGenerator<readonly [string, object], void, undefined> {
+  for await (const token of tokens)
+    yield [
+      token.accessor,
+      {
+        display_name: token.display_name,
+        path: token.path,
+        policies: token.policies,
+        entity_id: token.entity_id,
+        orphan: token.parent === '',
+        creation_time: Math.floor(token.creation_time / 1000),
+        expire_time: token.expire_time === null ? null : formatTime(token.expire_time),
+        ttl: secondsLeft(token, now),
+        num_uses: token.num_uses,
+      },
+    ]
 }
 
 /**

@@ -41,6 +41,19 @@ const lookup = z.object({
   namespace_path: text.optional(),
 })
 
+/** With `detailed`. */
+const listed = lookup.pick({
+  display_name: true,
+  path: true,
+  policies: true,
+  entity_id: true,
+  orphan: true,
+  creation_time: true,
+  expire_time: true,
+  ttl: true,
+  num_uses: true,
+})
+
 const role = z.object({
   name: text,
   allowed_policies: texts,
@@ -106,7 +119,10 @@ export const answers = {
       token_no_default_policy: false,
     },
   },
-  accessors: { example: { keys: ['hmac8Xn2s7Lq0vYpTr4KdE1b'] } },
+  accessors: {
+    output: z.object({ keys: texts, key_info: z.record(text, listed).optional() }),
+    example: { keys: ['hmac8Xn2s7Lq0vYpTr4KdE1b'] },
+  },
   inBackground: { statuses: [202, 200] },
   maybeWarned: { statuses: [204, 200] },
 } as const satisfies Record<string, DocumentedAnswer>

@@ -68,6 +68,39 @@ test('the list requires sudo, with and without a trailing slash', async () => {
   }
 })
 
+test('a list has details, and the tokens of one entity, for whoever may look accessors up', async () => {
+  const server = await sharedServer()
+  await server.root.write('auth/token/roles/people', { allowed_entity_aliases: '*', orphan: true })
+  const ofAda = { entity_alias: 'ada', policies: ['default'], display_name: 'laptop', ttl: 600, num_uses: 9 }
+  const made = (await server.root.write('auth/token/create/people', ofAda)).body.auth
+  await server.root.write('auth/token/create/people', ofAda)
+  await server.root.write('auth/token/create/people', { ...ofAda, entity_alias: 'eva' })
+  const { id } = (await server.root.write('identity/entity', { name: 'grace' })).body.data ?? {}
+  await server.root.write('identity/entity/merge', { from_entity_ids: [made?.entity_id], to_entity_id: id })
+  const query = `?detailed=true&entity_id=${id}`
+
+  const { keys, key_info } = (await server.root.list(`auth/token/accessors${query}`)).body.data ?? {}
+
+  expect(keys).toHaveLength(2)
+  expect(key_info?.[String(made?.accessor)]).toMatchObject({
+    display_name: 'token-laptop',
+    path: 'auth/token/create/people',
+    policies: ['default'],
+    entity_id: made?.entity_id,
+    orphan: true,
+    ttl: expect.any(Number),
+    num_uses: 9,
+  })
+  expect((await server.root.list(`auth/token/accessors${query}&limit=1`)).body.data?.keys).toHaveLength(1)
+  await server.root.write('sys/policies/acl/lister', {
+    policy: 'path "auth/token/accessors" { capabilities = ["list", "sudo"] }',
+  })
+  const lister = server.as(String((await create(server, { policies: ['lister'] }))?.client_token))
+  expect((await lister.list('auth/token/accessors')).status).toBe(200)
+  expect((await lister.list('auth/token/accessors?detailed=true')).status).toBe(403)
+  expect((await lister.list(`auth/token/accessors?entity_id=${id}`)).status).toBe(403)
+})
+
 test('tidy starts in the background', async () => {
   const server = await sharedServer()
 

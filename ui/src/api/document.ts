@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document cc7dfb6faa99f7f63ed2c9dc29e91452
+// made by `npm run ui:types` from the server's OpenAPI document 3a72b40c89db971034e752453204ed5a
 
 export interface paths {
     "/health/live": {
@@ -9662,6 +9662,22 @@ export interface components {
         };
         "token-accessors-search-data": {
             keys: string[];
+            key_info?: {
+                [key: string]: {
+                    display_name: string;
+                    path: string;
+                    policies: string[];
+                    entity_id: string;
+                    orphan: boolean;
+                    creation_time: number;
+                    /** Format: date-time */
+                    expire_time: string | null;
+                    ttl: number;
+                    num_uses: number;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
         } & {
             [key: string]: unknown;
         };

@@ -69,5 +69,5 @@ const issueTime = ({ type, issue_time }: Token): number =>
   type === 'batch' ? Math.floor(issue_time / 1000) * 1000 : issue_time
 
 /** Rounds now to the second and truncates the difference. docs/contract/tokens-and-policies.md#lifetimes */
-const secondsLeft = ({ expire_time }: Token, now: number): number =>
+export const secondsLeft = ({ expire_time }: Token, now: number): number =>
   expire_time === null ? 0 : Math.max(0, Math.trunc((expire_time - Math.round(now / 1000) * 1000) / 1000))

@@ -41,17 +41,32 @@ const token = v.object({
   orphan: v.boolean(),
   entity_id: v.string(),
   num_uses: v.number(),
+  creation_time: v.number(),
 })
 
 export type TokenFacts = v.InferOutput<typeof token>
 
 export const lookUpAccessor = defineCall('post', '/auth/token/lookup-accessor', v.object({ data: token }))
 export const revokeAccessor = defineCall('post', '/auth/token/revoke-accessor', warned)
-export const listAccessors = defineCall(
+
+/** With `detailed`. */
+const listedToken = v.object({
+  display_name: v.string(),
+  path: v.string(),
+  policies: names,
+  entity_id: v.string(),
+  creation_time: v.number(),
+  expire_time: v.nullable(v.string()),
+  ttl: v.number(),
+  num_uses: v.number(),
+})
+
+export const listTokens = defineCall(
   'list',
   '/auth/token/accessors',
-  v.object({ data: v.object({ keys: names }) }),
+  v.object({ data: v.object({ keys: names, key_info: v.optional(v.record(v.string(), listedToken)) }) }),
 )
+export const revokeTokensOf = defineCall('post', '/identity/entity/id/{id}/revoke-tokens', none)
 
 export const readEntity = defineCall(
   'get',

@@ -14,6 +14,7 @@ import { useGo } from '../../shell/use-place.tsx'
 import { GroupLinks } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 import { createEntity, deleteEntity, readEntity, writeEntity } from './calls.ts'
+import { EntityTokens } from './entity-tokens.tsx'
 import { NamedList } from './named-list.tsx'
 
 const text = strings.access
@@ -141,6 +142,7 @@ function Entity({ id }: { readonly id: string }) {
           </dd>
         </dl>
       </section>
+      <EntityTokens id={id} name={labelOf(person)} />
     </>
   )
 }

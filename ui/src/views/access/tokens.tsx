@@ -1,18 +1,22 @@
-import { useQuery } from '@tanstack/react-query'
+import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { withEnd } from '../../api/clock.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
+import { Picker } from '../../components/picker.tsx'
 import { Secret } from '../../components/secret.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { Time } from '../../components/time.tsx'
 import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { usePolicyChoices } from '../../shell/people.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
+import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
-import { createToken, listAccessors, lookUpAccessor, revokeAccessor, type TokenFacts } from './calls.ts'
+import { AllTokens } from './all-tokens.tsx'
+import { createToken, lookUpAccessor, revokeAccessor, type TokenFacts } from './calls.ts'
 
 const text = strings.access
 
@@ -36,8 +40,11 @@ export function Tokens({ object }: { readonly object: string | undefined }) {
       />
       {can(paths.lookUp, 'update') && <OpenAccessor accessor={object ?? ''} />}
       {object !== undefined && <Token accessor={object} mayRevoke={can(paths.revoke, 'update')} />}
+      {object === undefined &&
+        can(paths.list, 'list') &&
+        can(paths.list, 'sudo') &&
+        can(paths.lookUp, 'update') && <AllTokens />}
       {can(paths.create, 'update') && <NewToken />}
-      {object === undefined && can(paths.list, 'list') && can(paths.list, 'sudo') && <Accessors />}
     </>
   )
 }
@@ -67,6 +74,7 @@ function OpenAccessor({ accessor }: { readonly accessor: string }) {
 }
 
 function Token({ accessor, mayRevoke }: { readonly accessor: string; readonly mayRevoke: boolean }) {
+  const client = useQueryClient()
   const go = useGo()
   const { data, error } = useQuery({
     queryKey: ['token', accessor],
@@ -87,6 +95,7 @@ function Token({ accessor, mayRevoke }: { readonly accessor: string; readonly ma
             action={text.revoke}
             onConfirmed={async () => {
               await revokeAccessor({ body: { accessor } })
+              await client.invalidateQueries({ queryKey: ['tokens'] })
               go({ view: 'access', parts: ['tokens'] })
             }}
           >
@@ -110,12 +119,16 @@ const TokenFactList = ({ token }: { readonly token: TokenFacts & { readonly end:
       <>
         <dt>{text.entity}</dt>
         <dd>
-          <PlaceLink view="access" parts={['entities', token.entity_id]}>
-            {token.entity_id}
-          </PlaceLink>
+          <Who id={token.entity_id} />
         </dd>
       </>
     )}
+    <dt>{text.created}</dt>
+    <dd>
+      <Time at={new Date(token.creation_time * 1000).toISOString()} />
+    </dd>
+    <dt>{text.uses}</dt>
+    <dd>{token.num_uses > 0 ? token.num_uses : text.unlimited}</dd>
     <dt>{text.timeLeft}</dt>
     <dd>
       {token.expire_time === null ? text.unlimited : <TimeLeft end={token.end} at={token.expire_time} />}
@@ -124,7 +137,9 @@ const TokenFactList = ({ token }: { readonly token: TokenFacts & { readonly end:
 )
 
 function NewToken() {
-  const [policies, setPolicies] = useState('default')
+  const client = useQueryClient()
+  const choices = usePolicyChoices()
+  const [policies, setPolicies] = useState<readonly string[]>(['default'])
   const [ttl, setTtl] = useState('1h')
   const [name, setName] = useState('')
   const [outcome, setOutcome] = useState<{
@@ -136,13 +151,10 @@ function NewToken() {
     event.preventDefault()
     try {
       const { auth, warnings } = await createToken({
-        body: {
-          policies: policies.split(/[\s,]+/).filter((policy) => policy !== ''),
-          ttl,
-          display_name: name,
-        },
+        body: { policies: [...policies], ttl, display_name: name },
       })
       setOutcome({ auth, warnings: warnings ?? [] })
+      await client.invalidateQueries({ queryKey: ['tokens'] })
     } catch (error) {
       setOutcome({ error })
     }
@@ -151,7 +163,7 @@ function NewToken() {
     <section className="panel" aria-labelledby="new-token">
       <h2 id="new-token">{text.newToken}</h2>
       <form className="filters" onSubmit={(event) => void create(event)} autoComplete="off">
-        <Field label={text.policies} hint={text.policiesHint} value={policies} onChange={setPolicies} />
+        <Picker label={text.policies} choices={choices} allowsOther value={policies} onChange={setPolicies} />
         <Field label={text.ttl} hint={text.ttlHint} value={ttl} onChange={setTtl} />
         <Field label={text.displayName} optional value={name} onChange={setName} />
         <div className="actions">
@@ -180,40 +192,6 @@ function NewToken() {
           </dl>
         )}
       </div>
-    </section>
-  )
-}
-
-const columns: readonly Column<string>[] = [
-  {
-    id: 'accessor',
-    title: text.accessor,
-    cell: (accessor) => (
-      <PlaceLink view="access" parts={['tokens', accessor]}>
-        <code>{accessor}</code>
-      </PlaceLink>
-    ),
-  },
-]
-
-function Accessors() {
-  const { data, error } = useQuery({
-    queryKey: ['accessors'],
-    queryFn: async ({ signal }) => (await listAccessors({}, { signal })).data.keys,
-  })
-  return (
-    <section className="panel" aria-labelledby="accessors">
-      <h2 id="accessors">{text.accessors}</h2>
-      <Failure error={error} />
-      {data !== undefined && (
-        <Table
-          name="accessors"
-          label={text.accessors}
-          columns={columns}
-          rows={data}
-          keyOf={(accessor) => accessor}
-        />
-      )}
     </section>
   )
 }

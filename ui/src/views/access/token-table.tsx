@@ -1,0 +1,73 @@
+import { endAfter } from '../../api/clock.ts'
+import { type Column, Table } from '../../components/table.tsx'
+import { Time } from '../../components/time.tsx'
+import { TimeLeft } from '../../components/time-left.tsx'
+import { PlaceLink } from '../../shell/use-place.tsx'
+import { Who } from '../../shell/who.tsx'
+import { strings } from '../../strings.ts'
+import type { listTokens } from './calls.ts'
+
+const text = strings.access
+
+type Listed = Awaited<ReturnType<typeof listTokens>>['data']
+type Info = NonNullable<Listed['key_info']>[string]
+
+export type TokenRow = Info & { readonly accessor: string; readonly end: number }
+
+/** The tokens of a list with details. */
+export const rowsOf = ({ keys, key_info = {} }: Listed): readonly TokenRow[] => {
+  const infos: Readonly<Record<string, Info>> = key_info
+  return keys.flatMap((accessor) => {
+    const info = infos[accessor]
+    return info === undefined ? [] : [{ ...info, accessor, end: endAfter(info.ttl) }]
+  })
+}
+
+/** `auth/jwt/` of `auth/jwt/login`. */
+const methodOf = (path: string): string => /^auth\/(?:.*\/)?(?=login|oidc|create)/.exec(path)?.[0] ?? path
+
+const columns: readonly Column<TokenRow>[] = [
+  {
+    id: 'name',
+    title: text.displayName,
+    cell: ({ accessor, display_name }) => (
+      <PlaceLink view="access" parts={['tokens', accessor]}>
+        {display_name || accessor}
+      </PlaceLink>
+    ),
+  },
+  { id: 'method', title: text.method, cell: ({ path }) => <code>{methodOf(path)}</code> },
+  {
+    id: 'entity',
+    title: text.entity,
+    cell: ({ entity_id }) => (entity_id === '' ? '–' : <Who id={entity_id} />),
+  },
+  { id: 'policies', title: text.policies, wraps: true, cell: ({ policies }) => policies.join(', ') },
+  {
+    id: 'created',
+    title: text.created,
+    cell: ({ creation_time }) => <Time at={new Date(creation_time * 1000).toISOString()} />,
+  },
+  {
+    id: 'left',
+    title: text.timeLeft,
+    cell: ({ expire_time, end }) =>
+      expire_time === null ? text.unlimited : <TimeLeft end={end} at={expire_time} />,
+  },
+  {
+    id: 'uses',
+    title: text.uses,
+    width: '6rem',
+    cell: ({ num_uses }) => (num_uses > 0 ? num_uses.toLocaleString() : text.unlimited),
+  },
+]
+
+export const TokenTable = ({ rows }: { readonly rows: readonly TokenRow[] }) => (
+  <Table
+    name="tokens"
+    label={text.tabs.tokens}
+    columns={columns}
+    rows={rows}
+    keyOf={({ accessor }) => accessor}
+  />
+)
