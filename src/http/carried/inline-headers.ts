@@ -99,17 +99,21 @@ function objectIn(bytes: Buffer, limits: JsonLimits): JsonObject {
   return object
 }
 
-/** The JSON object that these bytes are; `null` is an empty one. Undefined if they are none. */
-export function jsonObjectIn(bytes: Buffer, limits: JsonLimits): JsonObject | undefined {
-  const value = isUtf8(bytes) ? parsed(bytes, limits) : undefined
+/** The JSON object that these bytes are; `null` is an empty one. Undefined if they are none, or with `isUnique`, if a member is there twice. */
+export function jsonObjectIn(
+  bytes: Buffer,
+  limits: JsonLimits,
+  { isUnique = false } = {},
+): JsonObject | undefined {
+  const value = isUtf8(bytes) ? parsed(bytes, limits, isUnique) : undefined
   if (value === null) return {}
   return typeof value === 'object' && !Array.isArray(value) && !isJsonNumber(value) ? value : undefined
 }
 
 /** Undefined for what is no JSON, and for text with something behind it. */
-function parsed(bytes: Buffer, limits: JsonLimits): JsonValue | undefined {
+function parsed(bytes: Buffer, limits: JsonLimits, isUnique: boolean): JsonValue | undefined {
   try {
-    return parseJson(bytes, limits, { isAlone: true })
+    return parseJson(bytes, limits, { isAlone: true, isUnique })
   } catch (error) {
     if (error instanceof JsonSyntaxError) return undefined
     throw error

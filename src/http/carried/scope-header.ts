@@ -16,7 +16,7 @@ export function sentScope(request: IncomingMessage, limits: JsonLimits): Readonl
   const [text, ...more] = valuesOf(request, scopeHeader)
   if (text === undefined) return {}
   if (more.length > 0) throw refused('expected exactly one value')
-  const fields = jsonObjectIn(Buffer.from(text, 'latin1'), limits)
+  const fields = jsonObjectIn(Buffer.from(text, 'latin1'), limits, { isUnique: true })
   if (fields === undefined) throw refused('expected a JSON object')
   const names = Object.keys(fields)
   if (Object.values(fields).every((value) => value === null)) throw refused('it names no limit')

@@ -411,6 +411,11 @@ describe('a login that the request carries', () => {
     const one = '{"scope_paths": ["kv/x"]}'
     expect(await refused('kv/x')).toEqual([400, 'X-Gatehouse-Scope: expected a JSON object', false])
     expect(await refused('')).toEqual([400, 'X-Gatehouse-Scope: expected a JSON object', false])
+    expect(await refused('{"scope_paths": ["kv/x"], "scope_paths": ["*"]}')).toEqual([
+      400,
+      'X-Gatehouse-Scope: expected a JSON object',
+      false,
+    ])
     expect(await refused('{}')).toEqual([400, 'X-Gatehouse-Scope: it names no limit', false])
     expect(await refused('{"scope_ttl": null}')).toEqual([400, 'X-Gatehouse-Scope: it names no limit', false])
     expect(await refused([one, one])).toEqual([400, 'X-Gatehouse-Scope: expected exactly one value', false])
