@@ -132,7 +132,7 @@ export const limitSettings = {
     count.refine((uses) => uses <= 50_000, 'must be at most 50000'),
     'POLICY_USES',
     '0',
-    'how many entities, paths and operations are remembered, in memory, for what-ifs of policies; 0: none',
+    'how many entities, paths and operations are remembered for 30 days, by all servers together, for what-ifs of policies; 0: none',
   ),
   loginFailuresKept: setting(
     count,

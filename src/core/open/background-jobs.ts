@@ -25,6 +25,7 @@ export function backgroundJobs({
   lockouts,
   mountTypes,
   history,
+  policyUses,
   namespaces,
 }: Stores) {
   const stack = new AsyncDisposableStack()
@@ -64,7 +65,19 @@ export function backgroundJobs({
   const histories = stack.use(
     new Periodic({
       ...every(hourMs, 'history-sweep', 'could not remove what is too old of the history'),
-      run: (stopping) => history.sweep(['root', ...namespaces.all().map(({ id }) => id)], stopping),
+      run: async (stopping) => {
+        await history.sweep(['root', ...namespaces.all().map(({ id }) => id)], stopping)
+        if (!stopping.aborted) await policyUses.tidy()
+      },
+    }),
+  )
+  // what was noted since the last time, at the end too
+  stack.defer(() => policyUses.record().catch(() => undefined))
+  const uses = stack.use(
+    new Periodic({
+      intervalMs: checkIntervalMs,
+      run: () => policyUses.record(),
+      onError: (err) => log.error({ event: 'work_failed', err }, 'could not record the uses of policies'),
     }),
   )
   return {
@@ -79,6 +92,7 @@ export function backgroundJobs({
       identityKeys.start()
       locks.start()
       histories.start()
+      uses.start()
       // a server alone completes its own at its start
       if (shared !== undefined) groupRemovals.start()
       mountTypes.start()

@@ -11,7 +11,6 @@ import type { Mount } from '../mounts/mount.ts'
 import type { MountStore } from '../mounts/mount-store.ts'
 import type { NamespaceLife } from '../namespaces/namespace-life.ts'
 import type { OutboundClient } from '../outbound/outbound.ts'
-import { PolicyUses } from '../policies/policy-uses.ts'
 import { LeaseQuotas } from '../quotas/lease-quotas.ts'
 import { QuotaStore } from '../quotas/quota-store.ts'
 import { CacheUses } from '../records/cache-use.ts'
@@ -95,6 +94,7 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     userLockout: settings.userLockout,
     exactListMatching: settings.exactListMatching,
     historyBounds: settings.history ?? { versions: 20, days: 90 },
+    mostPolicyUses: settings.policyUses ?? 0,
   }
   const stores = await openStores(base)
   const { root, view, namespaces, mounts, tokens, identities, policies } = stores
@@ -154,7 +154,6 @@ export async function openCore(settings: CoreSettings, parts: CoreParts) {
     audit,
     access: new Access({ tokens, identities, policies, namespaces, clock }),
     mostListBytes: settings.mostListBytes ?? Number.POSITIVE_INFINITY,
-    policyUses: new PolicyUses(settings.policyUses ?? 0, clock),
     counts: storedCounts(stores),
     resealRemaining: background.resealRemaining,
     fullPathOf: (mount: Mount) => fullPathOf(stores, mount),

@@ -21,7 +21,7 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     onRemoved: ({ id, path }) =>
       log.info({ event: 'namespace_removed', namespace: id, path }, 'a namespace was removed'),
   })
-  const { tokenRoles, identities, groups, passwordPolicies, history } = stores
+  const { tokenRoles, identities, groups, passwordPolicies, history, policyUses } = stores
   life.addRemovalStep({ name: 'requests', phase: 'requests', remove: (id) => mounts.closeNamespace(id) })
   life.addRemovalStep({
     name: 'leases',
@@ -49,6 +49,7 @@ export function namespaceRemoval(stores: Stores): NamespaceLife {
     groups,
     policies,
     'password policies': passwordPolicies,
+    'policy uses': policyUses,
   }
   for (const [name, store] of Object.entries(data))
     life.addRemovalStep({ name, phase: 'data', remove: (id) => store.removeNamespace(id) })

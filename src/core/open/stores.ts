@@ -25,6 +25,7 @@ import { openRequired } from '../open-required.ts'
 import type { OutboundClient } from '../outbound/outbound.ts'
 import { PasswordPolicyStore } from '../policies/password-policy-store.ts'
 import { PolicyStore } from '../policies/policy-store.ts'
+import { PolicyUses } from '../policies/policy-uses.ts'
 import type { CacheUses } from '../records/cache-use.ts'
 import { openNameKeys } from '../sealed-names/name-cipher.ts'
 import type { Servers } from '../servers/servers.ts'
@@ -56,6 +57,7 @@ type StoreBase = {
   readonly userLockout: LockoutTerms | undefined
   readonly exactListMatching: boolean | undefined
   readonly historyBounds: HistoryBounds
+  readonly mostPolicyUses: number
 }
 
 export type Stores = Awaited<ReturnType<typeof openStores>>
@@ -65,7 +67,15 @@ export async function openStores(base: StoreBase) {
   const mounted = { ...base, ...(await openMounts(base)) }
   const history = await openRequired('the keys of the history', openHistory(mounted))
   const lockouts = await openRequired('the keys of locked users', openLockouts(mounted))
-  return { ...mounted, ...(await openTokens(mounted)), ...(await openIdentity(mounted)), lockouts, history }
+  const policyUses = new PolicyUses({ ...mounted, most: base.mostPolicyUses })
+  return {
+    ...mounted,
+    ...(await openTokens(mounted)),
+    ...(await openIdentity(mounted)),
+    lockouts,
+    history,
+    policyUses,
+  }
 }
 
 async function openMounts(opened: StoreBase) {

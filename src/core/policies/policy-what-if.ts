@@ -1,4 +1,3 @@
-import { pagesOf } from '../../lib/data/pages.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import type { Access } from '../callers/access.ts'
 import { bindAcl, type CompiledPolicies } from './acl.ts'
@@ -41,7 +40,8 @@ export async function policyWhatIf({ uses, access, policies }: Parts, changed: C
     compiled.set(key, known)
     return known
   }
-  for await (const page of pagesOf(uses.recent())) {
+  await uses.record()
+  for await (const page of uses.recent()) {
     for (const use of page) {
       const holder = await access.holderOf(use)
       if (holder === undefined || !holds(holder.sets, changed)) continue
@@ -56,7 +56,7 @@ export async function policyWhatIf({ uses, access, policies }: Parts, changed: C
   const lost = changes.filter(({ isAllowed }) => !isAllowed)
   const gained = changes.filter(({ isAllowed }) => isAllowed)
   return {
-    since: formatTime(uses.since),
+    since: formatTime(await uses.since()),
     days: keptDays,
     uses: held.length,
     requests: requestsOf(held),

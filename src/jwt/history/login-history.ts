@@ -1,6 +1,7 @@
 import { z } from 'zod'
 import type { View, ViewEntry } from '../../core/barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/records/keyed-hash.ts'
+import { deleteOldest } from '../../core/records/oldest-out.ts'
 import { ifReadable, isUnreadable, recordReader } from '../../core/records/stored-record.ts'
 import type { CommittedLogin, LoginMemory } from '../../core/tokens/acts/issue-login.ts'
 import { Cache } from '../../lib/data/cache.ts'
@@ -207,26 +208,15 @@ export class LoginHistory {
   async #tidy(days: number): Promise<void> {
     this.#tidiedAt = this.#parts.clock.now()
     this.#added = 0
-    const since = this.#since(days)
-    const kept: { readonly key: string; readonly last: number }[] = []
-    for await (const page of this.#records(prefix)) {
-      const found = page.map(({ key, login: { last } }) => ({ key, last }))
-      await this.#delete(found.filter(({ last }) => last < since))
-      kept.push(...found.filter(({ last }) => last >= since))
-    }
-    const tooMany = kept.length - mostSubjects
-    if (tooMany > 0) await this.#delete(kept.sort((one, other) => one.last - other.last).slice(0, tooMany))
+    const bounds = { since: this.#since(days), most: mostSubjects }
+    await deleteOldest(this.#parts.view, this.#lastTimes(), bounds)
   }
 
-  async #delete(logins: readonly { readonly key: string }[]): Promise<void> {
-    for (let at = 0; at < logins.length; at += deletedAtOnce)
-      await this.#parts.view.write(
-        logins.slice(at, at + deletedAtOnce).map(({ key }) => ({ key, value: undefined })),
-      )
+  async *#lastTimes() {
+    for await (const page of this.#records(prefix))
+      yield page.map(({ key, login: { last } }) => ({ key, last }))
   }
 }
-
-const deletedAtOnce = 500
 
 type Remembered = ReturnType<NotedLogin['remember']>
 

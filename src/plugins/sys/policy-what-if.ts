@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import type { Core } from '../../core/open/core.ts'
+import type { ParsedPolicy } from '../../core/policies/policy.ts'
 import type { PolicyTerms } from '../../core/policies/policy-record.ts'
 import { policyName } from '../../core/policies/policy-store.ts'
 import { policyWhatIf } from '../../core/policies/policy-what-if.ts'
@@ -85,17 +86,35 @@ export function whatIfOfPolicies(
     const path = `policies/acl/${name}`
     checkMayReach(exchange, { operation: 'update', path, fields: sent, canonical })
     const parsed = policies.parsedIf(name, input.policy, input)
+    const isReader = mayReach(exchange, { operation: 'read', path, canonical })
+    const before = isReader ? await policies.parsedOf(mount.namespace, name) : parsed
     const changed = { namespace: mount.namespace, name, parsed }
     const found = await running.run(() => policyWhatIf({ ...core, uses }, changed))
-    const isReader = mayReach(exchange, { operation: 'read', path, canonical })
     const data = isReader ? found : { ...found, rules: [] }
     const isTrusted = caller?.acl.decide({ operation: 'update', path: call.path }).sudo === true
     return {
       data: isTrusted ? data : { ...data, changes: [] },
       warnings: [
         ...(uses.isOn ? [] : ['GATEHOUSE_POLICY_USES is 0: no use of a policy is remembered']),
+        ...(isSameLimited(before, parsed)
+          ? []
+          : ['rules for parameters differ: they are judged as for requests without fields']),
         ...(isTrusted ? [] : ['who would gain or lose what is left out without sudo on this path']),
       ],
     }
   }
 }
+
+/** Whether both have the same rules for parameters. Fields of requests are not remembered. */
+const isSameLimited = (one: ParsedPolicy | undefined, other: ParsedPolicy): boolean =>
+  parameterRules(one) === parameterRules(other)
+
+const parameterRules = (policy: ParsedPolicy | undefined): string =>
+  JSON.stringify(
+    (policy?.stanzas ?? [])
+      .map(({ label, grants: { allowedParameters, deniedParameters, requiredParameters } }) => ({
+        path: 'pattern' in label ? label.pattern.text : label.template,
+        rules: [[...(allowedParameters ?? [])], [...(deniedParameters ?? [])], requiredParameters],
+      }))
+      .filter(({ rules }) => rules.some(({ length }) => length > 0)),
+  )

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inside } from '../../support/client.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
+import { type FolderServer, startInFolder } from '../../support/folder-server.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { startTwoServers } from '../../support/two-servers.ts'
 
 const clock = new FakeClock(Date.UTC(2026, 2, 1, 9, 30))
 let server: TestServer
@@ -125,7 +128,20 @@ test('paths are those of the namespace of the token', async () => {
   expect(elsewhere.body.data).toMatchObject({ uses: 0 })
 })
 
+test('a changed rule for parameters is not judged, and the answer says so', async () => {
+  const limited = (values: string) => ({
+    policy: `path "sys/mounts/*" { capabilities = ["update"], allowed_parameters = { "type" = [${values}] } }`,
+  })
+  await server.root.write('sys/policies/acl/limited', limited('"kv"'))
+  const warning = 'rules for parameters differ: they are judged as for requests without fields'
+
+  expect((await whatIf('limited', limited('"pki"'))).body.warnings).toEqual([warning])
+  expect((await whatIf('limited', limited('"kv"'))).body.warnings).toBeNull()
+})
+
 test('is bounded in number, length and time', async () => {
+  // what was asked for before is less recent
+  clock.advance(1)
   await server.root.write('sys/policies/acl/many', allows(['kept/*', 'read']))
   const client = await holderOf(['many'])
   await client.read('kept/first')
@@ -138,6 +154,41 @@ test('is bounded in number, length and time', async () => {
   const later = await holderOf(['many'])
   await later.read('kept/later')
   expect(await tried()).toMatchObject({ uses: 1, changes: [{ path: 'kept/later' }] })
+})
+
+test('survives a restart, until it is off', async () => {
+  await using folder = await temporaryFolder()
+  const start = (uses: string) => startInFolder({ folder: folder.path, settings: { POLICY_USES: uses } })
+  const first = await start('20')
+  const root = first.as(first.rootToken)
+  await root.write('sys/policies/acl/ops', usual)
+  const made = await root.write('auth/token/create', { policies: ['ops'], ttl: '1h' })
+  await root.with(String(made.body.auth?.client_token)).read('sys/mounts')
+  await first.stop()
+  const tried = async (server: FolderServer) =>
+    (await whatIf('ops', allows(['x', 'read']), server.as(first.rootToken))).body.data
+
+  const second = await start('20')
+  expect(await tried(second)).toMatchObject({ uses: 1, lose: 1 })
+  await second.stop()
+  await using off = await start('0')
+  expect(await tried(off)).toMatchObject({ uses: 0 })
+})
+
+test('servers that share a database count together', async () => {
+  await using servers = await startTwoServers({ settings: { POLICY_USES: '20' } })
+  const { one, other } = servers
+  await one.root.write('sys/policies/acl/ops', usual)
+  const { body } = await one.root.write('auth/token/create', { policies: ['ops'] })
+  const token = String(body.auth?.client_token)
+  for (const server of [one, other, other]) expect((await server.as(token).read('sys/mounts')).status).toBe(200)
+  const tried = async (server: TestServer) =>
+    (await whatIf('ops', allows(['x', 'read']), server.root)).body.data
+
+  await tried(one)
+
+  expect(await tried(other)).toMatchObject({ uses: 1, requests: 3, lose: 1 })
+  expect(await tried(one)).toMatchObject({ uses: 1, requests: 3, lose: 1 })
 })
 
 test('remembers nothing by default', async () => {
