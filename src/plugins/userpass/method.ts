@@ -61,7 +61,7 @@ export class UserpassMethod {
     if (Buffer.byteLength(place.name) > maxNameBytes)
       throw refuse('invalid', `username is longer than maximum of ${maxNameBytes} bytes`)
     const before = await this.find(place)
-    if (before === undefined && password.password === '' && password.password_hash === '') throw noPassword()
+    if (before === undefined && Object.values(password).every((one) => one === '')) throw noPassword()
     // before the work of hashing
     const settings = changedSettings(before?.settings, sent)
     const hash = isGiven(password) ? await this.#parts.passwords.hash(password) : undefined

@@ -24,7 +24,7 @@ export type UserpassParts = {
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
 }
 
-const password = stringField.default('').meta({ writeOnly: true })
+const password = stringField.optional().meta({ writeOnly: true })
 const password_hash = password.describe('Instead of the password: its bcrypt hash, with a cost of 5 to 12')
 const examplePassword = 'correct horse battery staple'
 const userInput = userFields
@@ -37,7 +37,10 @@ const passwordInput = z
   .object({ password: password.describe('New password'), password_hash })
   .meta({ examples: [{ password: examplePassword }] })
 const policiesInput = userFields.pick({ token_policies: true, policies: true })
-const loginInput = z.object({ password: password.describe('Password'), ...scopeFields })
+const loginInput = z.object({
+  password: stringField.default('').meta({ writeOnly: true }).describe('Password'),
+  ...scopeFields,
+})
 
 type Named = { readonly username: string }
 
@@ -55,16 +58,21 @@ export const userpassResources = (parts: UserpassParts): Resource[] => [
   unknownPaths({ url: '/login/*', open: true }),
 ]
 
-/** Passwords are not kept: a revert leaves the present one, and one that brings a user back brings a new one. */
 const userHistory = ({ method, history: store }: UserpassParts): KeptHistory<Named> => ({
   store,
   record: (place) => method.usersOf(place.mount).recordKey(placeOf(place).name),
   path: ({ params }) => `users/${params.username.toLowerCase()}`,
   form: async (place) => {
     const user = await method.find(placeOf(place))
-    return user && wholeTokenFields(user.settings)
+    return user && { ...wholeTokenFields(user.settings), password_hash: user.passwordHash }
   },
-  besides: ['password', 'password_hash'],
+  // a caller who may set no password may take other changes back
+  adapt: async ({ password_hash: hash = null, ...form }, place) =>
+    hash === null || hash === (await method.find(placeOf(place)))?.passwordHash
+      ? form
+      : { ...form, password_hash: hash },
+  // not password_hash: the hash of a revert is that of the history
+  besides: ['password'],
 })
 
 const userResources = (parts: UserpassParts): Resource[] => usersOf(parts, userHistory(parts))
@@ -93,8 +101,12 @@ const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resour
       summary: 'Create or change a user',
       input: userInput,
       handle: async (exchange) => {
-        const { password, password_hash, ...settings } = exchange.input
-        const warnings = await method.put(placeOf(exchange), settings, { password, password_hash })
+        const { password = '', password_hash: hash = '', ...settings } = exchange.input
+        const isRestored = exchange.call.restores !== undefined
+        const given = isRestored
+          ? { password, password_hash: '', restored: password === '' ? hash : '' }
+          : { password, password_hash: hash }
+        const warnings = await method.put(placeOf(exchange), settings, given)
         return warnings.length === 0 ? undefined : { warnings }
       },
     },
@@ -110,7 +122,10 @@ const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resour
     write: {
       summary: 'Change the password of a user',
       input: passwordInput,
-      handle: (exchange) => method.setPassword(placeOf(exchange), exchange.input),
+      handle: (exchange) => {
+        const { password = '', password_hash = '' } = exchange.input
+        return method.setPassword(placeOf(exchange), { password, password_hash })
+      },
     },
   }),
   resource('/users/:username/policies', {

@@ -271,7 +271,7 @@ test('a role id is shown only where it is ever shown', async () => {
   expect((await root.read(`${path}/role-id`)).body.data).toEqual({ role_id: 'the-first-id' })
 })
 
-test('passwords of users are not kept: a user that comes back needs a new one', async () => {
+test('the password of a user comes back with a revert, and nobody sees its hash', async () => {
   await root.write('sys/auth/people', { type: 'userpass' })
   const path = 'auth/people/users/ada'
   await root.write(path, { password: 'first', token_policies: ['one'] })
@@ -281,17 +281,49 @@ test('passwords of users are not kept: a user that comes back needs a new one', 
     version: 2,
     operation: 'update',
     changed: expect.arrayContaining(['password']),
-    changes: {},
+    changes: { password_hash: 'changed' },
   })
-  await root.write(`${path}?revert=1`)
-  const login = (password: string) => server.anonymous.write('auth/people/login/ada', { password })
-  expect((await login('second')).status).toBe(200)
+  const login = async (password: string) =>
+    (await server.anonymous.write('auth/people/login/ada', { password })).status
+  for (const query of ['history=true', 'version=1', 'version=2'])
+    expect((await root.read(`${path}?${query}`)).text).not.toContain('$argon2')
+  await root.write(path, { token_policies: ['two'] })
+  const [, ...before] = await versions(root, path)
+  await root.write(path, { token_policies: ['two'] })
+  expect((await versions(root, path)).slice(1)).toEqual(before)
+
+  expect((await root.write(`${path}?revert=2`)).status).toBe(204)
+  expect([await login('first'), await login('second')]).toEqual([400, 200])
+  expect((await root.write(`${path}?revert=1`)).status).toBe(204)
+  expect([await login('first'), await login('second')]).toEqual([200, 400])
 
   await root.delete(path)
 
-  expect((await root.write(`${path}?revert=2`)).status).toBe(400)
+  expect((await root.write(`${path}?revert=2`)).status).toBe(204)
+  expect([await login('first'), await login('second')]).toEqual([400, 200])
+  await root.delete(path)
   expect((await root.write(`${path}?revert=2`, { password: 'third' })).status).toBe(204)
-  expect((await login('third')).status).toBe(200)
+  expect([await login('second'), await login('third')]).toEqual([400, 200])
+})
+
+test('a revert restores only the hash that the history has, and only for whoever may set a password', async () => {
+  await root.write('sys/auth/staff', { type: 'userpass' })
+  const path = 'auth/staff/users/ada'
+  await root.write(path, { password: 'first', token_policies: ['one'] })
+  await root.write(path, { token_policies: ['two'] })
+  await root.write(path, { password: 'second' })
+  const limited = await callerWith(
+    root,
+    `path "${path}" { capabilities = ["update"], denied_parameters = { "password" = [], "password_hash" = [] } }`,
+  )
+  const costly = `$argon2id$v=19$m=9999999,t=999,p=1$${'A'.repeat(22)}$${'A'.repeat(43)}`
+
+  const sent = await root.write(`${path}?revert=1`, { password_hash: costly })
+
+  expect([sent.status, sent.body.errors]).toEqual([400, [expect.stringMatching(/^a revert takes no fields/)]])
+  expect((await limited.write(`${path}?revert=2`)).status).toBe(403)
+  await root.write(path, { token_policies: ['three'] })
+  expect((await limited.write(`${path}?revert=3`)).status).toBe(204)
 })
 
 test('a mount cannot be brought back', async () => {

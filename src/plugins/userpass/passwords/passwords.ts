@@ -10,7 +10,12 @@ import type { HashingAnswers } from './hashing-worker.ts'
 export type PasswordParts = { readonly queue: LoginQueue; readonly cost: Argon2Cost; readonly random: Random }
 
 /** A new password as it is sent: the password itself, or its hash. The other one is empty. */
-export type NewPassword = { readonly password: string; readonly password_hash: string }
+export type NewPassword = {
+  readonly password: string
+  readonly password_hash: string
+  /** A hash that this server has made or checked before. Empty or absent: none. */
+  readonly restored?: string
+}
 
 /** A password that is compared with a hash. */
 export type Comparison = {
@@ -27,13 +32,13 @@ export type Comparison = {
 const maxBytes = 4096
 
 /** Whether a new password was sent. Throws `invalid` for both a password and a hash, or a hash that is none. */
-export function isGiven({ password, password_hash: hash }: NewPassword): boolean {
+export function isGiven({ password, password_hash: hash, restored = '' }: NewPassword): boolean {
   if (password !== '' && hash !== '')
     throw refuse('invalid', 'only one of password or password_hash may be provided')
   if (hash !== '') checkBcrypt(hash)
   if (Buffer.byteLength(password) > maxBytes)
     throw refuse('invalid', `password is longer than maximum of ${maxBytes} bytes`)
-  return password !== '' || hash !== ''
+  return password !== '' || hash !== '' || restored !== ''
 }
 
 /**
@@ -59,9 +64,10 @@ export class Passwords {
   }
 
   /** The hash to store of what `isGiven`. */
-  async hash({ password, password_hash }: NewPassword): Promise<string> {
+  async hash({ password, password_hash, restored }: NewPassword): Promise<string> {
     const { queue, cost, random } = this.#parts
     return (
+      restored ||
       password_hash ||
       queue.write(() => hashingThreads.ask('hash', Buffer.from(password), newSalt(random), cost))
     )
