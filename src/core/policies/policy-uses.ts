@@ -82,7 +82,8 @@ export class PolicyUses {
 
   note(use: PolicyUse): void {
     const key = JSON.stringify([use.namespace, use.entity, use.operation, use.path, use.policies])
-    if (this.isOn && key.length <= longest) this.#wait(key, { ...use, count: 1, last: this.#parts.clock.now() })
+    if (this.isOn && key.length <= longest)
+      this.#wait(key, { ...use, count: 1, last: this.#parts.clock.now() })
   }
 
   #wait(key: string, use: CountedUse): void {
@@ -143,7 +144,11 @@ export class PolicyUses {
   }
 
   /** Records that cannot be read are left out. */
-  async *#stored(): AsyncGenerator<readonly { readonly key: string; readonly use: CountedUse }[], void, undefined> {
+  async *#stored(): AsyncGenerator<
+    readonly { readonly key: string; readonly use: CountedUse }[],
+    void,
+    undefined
+  > {
     const { view } = this.#parts
     for await (const keys of view.keyPages('of/')) {
       const found = await Promise.all(

@@ -17,8 +17,7 @@ export async function deleteOldest(
     kept.push(...page.filter(({ last }) => last >= since))
   }
   const tooMany = kept.length - most
-  if (tooMany > 0)
-    await deleteAll(view, kept.sort((one, other) => one.last - other.last).slice(0, tooMany))
+  if (tooMany > 0) await deleteAll(view, kept.sort((one, other) => one.last - other.last).slice(0, tooMany))
 }
 
 async function deleteAll(
@@ -26,7 +25,5 @@ async function deleteAll(
   records: readonly { readonly key: string }[],
 ): Promise<void> {
   for (let at = 0; at < records.length; at += deletedAtOnce)
-    await view.write(
-      records.slice(at, at + deletedAtOnce).map(({ key }) => ({ key, value: undefined })),
-    )
+    await view.write(records.slice(at, at + deletedAtOnce).map(({ key }) => ({ key, value: undefined })))
 }

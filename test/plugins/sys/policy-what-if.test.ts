@@ -181,7 +181,8 @@ test('servers that share a database count together', async () => {
   await one.root.write('sys/policies/acl/ops', usual)
   const { body } = await one.root.write('auth/token/create', { policies: ['ops'] })
   const token = String(body.auth?.client_token)
-  for (const server of [one, other, other]) expect((await server.as(token).read('sys/mounts')).status).toBe(200)
+  for (const server of [one, other, other])
+    expect((await server.as(token).read('sys/mounts')).status).toBe(200)
   const tried = async (server: TestServer) =>
     (await whatIf('ops', allows(['x', 'read']), server.root)).body.data
 
