@@ -33,6 +33,7 @@ const all: readonly Left[] = [
   { kind: 'leases', instead: 'clients request new credentials' },
   { kind: 'secret_ids', instead: 'create new ones', found: methods('approle') },
   { kind: 'passwords', instead: 'an operator sets new ones', found: methods('userpass') },
+  { kind: 'history', instead: 'it stays on the source: GET sys/history' },
 ]
 
 /** Notes for the report what the source has in this namespace, and no import carries. */

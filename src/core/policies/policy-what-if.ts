@@ -1,5 +1,6 @@
+import { letOthersRun, pagesOf } from '../../lib/data/pages.ts'
 import { formatTime } from '../../lib/text/time.ts'
-import type { Access } from '../callers/access.ts'
+import type { Access, Holder } from '../callers/access.ts'
 import { bindAcl, type CompiledPolicies } from './acl.ts'
 import { matches } from './pattern.ts'
 import type { ParsedPolicy } from './policy.ts'
@@ -21,37 +22,30 @@ export type ChangedPolicy = {
 
 /** Most changes that a report lists; it counts all. */
 const mostListed = 200
-/** Compiled sets of policies that one what-if keeps. */
-const mostSets = 100
 
 type Change = { readonly use: CountedUse; readonly isAllowed: boolean }
 
 /** What of the recent requests would be allowed or denied anew. docs/contract/what-if.md#policies */
-export async function policyWhatIf({ uses, access, policies }: Parts, changed: ChangedPolicy) {
-  const { namespace, name, parsed } = changed
-  const before = await policies.parsedOf(namespace, name)
-  const held: CountedUse[] = []
-  const changes: Change[] = []
-  const compiled = new Map<string, Promise<CompiledPolicies>>()
-  const compiledFor = (sets: readonly PolicySet[]) => {
-    const key = JSON.stringify(sets)
-    const known = compiled.get(key) ?? policies.compiledIf({ namespace, name, parsed }, sets)
-    if (compiled.size >= mostSets) compiled.clear()
-    compiled.set(key, known)
-    return known
-  }
+export async function policyWhatIf(parts: Parts, changed: ChangedPolicy) {
+  const { uses, policies } = parts
+  const before = await policies.parsedOf(changed.namespace, changed.name)
   await uses.record()
-  for await (const page of uses.recent()) {
-    for (const use of page) {
-      const holder = await access.holderOf(use)
-      if (holder === undefined || !holds(holder.sets, changed)) continue
-      held.push(use)
-      const [own, ...more] = holder.sets
-      const now = await policies.aclFor(use.namespace, own.names, holder.context, more)
-      const then = bindAcl(await compiledFor(holder.sets), holder.context)
-      const isAllowed = then.decide(use).allowed
-      if (isAllowed !== now.decide(use).allowed) changes.push({ use, isAllowed })
-    }
+  const holders = await holdersOf(changed, parts)
+  const held = holders.flatMap((one) => one.uses)
+  const changes: Change[] = []
+  let compiled: { readonly sets: string; readonly policies: CompiledPolicies } | undefined
+  for (const { sets, holder, uses: own } of holders) {
+    if (compiled?.sets !== sets)
+      compiled = { sets, policies: await policies.compiledIf(changed, holder.sets) }
+    const [first, ...more] = holder.sets
+    const now = await policies.aclFor(first.namespace, first.names, holder.context, more)
+    const then = bindAcl(compiled.policies, holder.context)
+    await letOthersRun()
+    for await (const page of pagesOf(own))
+      for (const use of page) {
+        const isAllowed = then.decide(use).allowed
+        if (isAllowed !== now.decide(use).allowed) changes.push({ use, isAllowed })
+      }
   }
   const lost = changes.filter(({ isAllowed }) => !isAllowed)
   const gained = changes.filter(({ isAllowed }) => isAllowed)
@@ -62,7 +56,7 @@ export async function policyWhatIf({ uses, access, policies }: Parts, changed: C
     requests: requestsOf(held),
     lose: lost.length,
     gain: gained.length,
-    rules: rulesOf(before, held),
+    rules: await rulesOf(before, held),
     changes: [...lost, ...gained]
       .slice(0, mostListed)
       .map(({ use, isAllowed }) => ({
@@ -77,23 +71,63 @@ export async function policyWhatIf({ uses, access, policies }: Parts, changed: C
   }
 }
 
+type Held = {
+  readonly holder: Holder
+  /** Tells equal sets of policies. */
+  readonly sets: string
+  readonly uses: CountedUse[]
+}
+
+/** Who has the policy, with what they asked for; those with equal sets of policies one after the other. */
+async function holdersOf(
+  changed: ChangedPolicy,
+  { uses, access }: Pick<Parts, 'uses' | 'access'>,
+): Promise<readonly Held[]> {
+  const known = new Map<string, Held | undefined>()
+  for await (const page of uses.recent())
+    for (const use of page) {
+      const key = JSON.stringify([use.namespace, use.policies, use.entity])
+      if (!known.has(key)) {
+        const holder = await access.holderOf(use)
+        const isHeld = holder !== undefined && holds(holder.sets, changed)
+        known.set(key, isHeld ? { holder, sets: JSON.stringify(holder.sets), uses: [] } : undefined)
+      }
+      known.get(key)?.uses.push(use)
+    }
+  return [...known.values()]
+    .filter((held) => held !== undefined)
+    .sort((one, other) => (one.sets < other.sets ? -1 : 1))
+}
+
 const holds = (sets: readonly PolicySet[], { namespace, name }: ChangedPolicy): boolean =>
   sets.some((set) => set.namespace === namespace && set.names.some((held) => policyName(held) === name))
 
 const requestsOf = (uses: readonly CountedUse[]): number => uses.reduce((sum, { count }) => sum + count, 0)
 
+type UsedRule = {
+  readonly path: string
+  readonly uses: number
+  readonly requests: number
+  readonly last_at: string
+}
+
 /** How often each rule of a policy has matched; rules with templates are not among them. */
-const rulesOf = (policy: ParsedPolicy | undefined, uses: readonly CountedUse[]) =>
-  (policy?.stanzas ?? []).flatMap(({ label }) => {
-    if (!('pattern' in label)) return []
-    const matched = uses.filter(({ path }) => matches(label.pattern, path))
-    const last = Math.max(0, ...matched.map((use) => use.last))
-    return [
-      {
-        path: label.pattern.text,
-        uses: matched.length,
-        requests: requestsOf(matched),
-        last_at: last === 0 ? '' : formatTime(last),
-      },
-    ]
-  })
+async function rulesOf(
+  policy: ParsedPolicy | undefined,
+  uses: readonly CountedUse[],
+): Promise<readonly UsedRule[]> {
+  const rules: UsedRule[] = []
+  for await (const [stanza] of pagesOf(policy?.stanzas ?? [], 1)) {
+    if (stanza === undefined || !('pattern' in stanza.label)) continue
+    const { pattern } = stanza.label
+    const matched = uses.filter(({ path }) => matches(pattern, path))
+    const last = matched.reduce((latest, use) => Math.max(latest, use.last), 0)
+    rules.push({
+      path: pattern.text,
+      uses: matched.length,
+      requests: requestsOf(matched),
+      last_at: last === 0 ? '' : formatTime(last),
+    })
+  }
+  return rules
+}

@@ -89,6 +89,38 @@ describe('the pool is emptied, and nothing of it is handed out', () => {
 
     expect([disabled.status, living(fixture)]).toEqual([204, []])
   })
+
+  test('when the namespace of the mount is deleted', async () => {
+    const { root } = fixture
+    await root.write('sys/namespaces/team', {})
+    await root.write('team/sys/mounts/clouds', { type: 'cloud' })
+    await root.write('team/clouds/config', fixture.config())
+    await root.write('team/clouds/roles/ci', { cloud_roles: reader(fixture, 'data'), pool: 2 })
+    await expect.poll(async () => (await poolsAt(root, 'team/clouds')).idle).toBe(2)
+
+    expect((await root.delete('sys/namespaces/team')).status).toBeLessThan(300)
+
+    await expect.poll(async () => (await root.read('sys/namespaces/team')).status).toBe(404)
+    expect(living(fixture)).toEqual([])
+  })
+
+  test('a window for no new credentials hands nothing out, and the pool fills', async () => {
+    const message = await fixture.root.write('sys/config/ui/custom-messages', {
+      title: 'audit',
+      message: 'aGk=',
+      effect: 'no_new_credentials',
+      start_time: '2020-01-01T00:00:00Z',
+    })
+    expect(message.status, message.text).toBe(200)
+    await aPool(fixture, 'ci', 2)
+
+    const refused = await fixture.root.read('cloud/creds/ci')
+
+    expect([refused.status, refused.body.errors]).toEqual([503, ['maintenance: audit']])
+    expect((await poolsAt(fixture.root)).idle).toBe(2)
+    await fixture.root.delete(`sys/config/ui/custom-messages/${String(message.body.data?.['id'])}`)
+    expect((await fixture.root.read('cloud/creds/ci')).status).toBe(200)
+  })
 })
 
 test('a change of its TTL or of its notes leaves the pool as it is', async () => {
