@@ -76,20 +76,20 @@ export async function whatIf(parts: WhatIfParts): Promise<WhatIf> {
   const losers: Loser[] = []
   const unjudged = new Map<string, number>()
   const tryOne = async (role: string, login: RememberedLogin): Promise<void> => {
-      const tried = await parts.tryBoth(role, login)
-      if (tried === undefined) return
-      const outcome = outcomeOf(tried)
-      counts.subjects += 1
-      counts[outcome] += 1
-      const { refused, unknown } = tried.now
-      if (outcome === 'unknown')
-        for (const name of new Set(unknown.map((one) => one.name)))
-          unjudged.set(name, (unjudged.get(name) ?? 0) + 1)
-      if (outcome === 'lose' && refused !== undefined && losers.length < mostShown && parts.isSeen(role))
-        losers.push(loser(role, login, refused, await parts.describe(role, login, refused)))
+    const tried = await parts.tryBoth(role, login)
+    if (tried === undefined) return
+    const outcome = outcomeOf(tried)
+    counts.subjects += 1
+    counts[outcome] += 1
+    const { refused, unknown } = tried.now
+    if (outcome === 'unknown')
+      for (const name of new Set(unknown.map((one) => one.name)))
+        unjudged.set(name, (unjudged.get(name) ?? 0) + 1)
+    if (outcome === 'lose' && refused !== undefined && losers.length < mostShown && parts.isSeen(role))
+      losers.push(loser(role, login, refused, await parts.describe(role, login, refused)))
   }
+  // one login may be compared with a thousand patterns
   for await (const page of days === 0 ? [] : parts.logins())
-    // one login may be compared with a thousand patterns
     for await (const few of pagesOf(page, triedAtOnce))
       for (const { role, login } of few) await tryOne(role, login)
   return {
