@@ -162,7 +162,7 @@ export class SealedView implements View {
   }
 
   /**
-   * What accompanies the record was decided for what it was before: the write has that as its condition. A record that
+   * The companion decided by the record's former value, so the write has that as its condition. A record that
    * cannot be read can be replaced and deleted all the same.
    */
   async #writeTogether(companion: Companion, batch: readonly ViewEntry[]): Promise<boolean> {

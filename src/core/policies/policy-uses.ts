@@ -9,7 +9,7 @@ import { deleteOldest } from '../records/oldest-out.ts'
 import { ifReadable, recordReader } from '../records/stored-record.ts'
 import type { AclOperation } from './acl.ts'
 
-/** What holders of these policies have asked for. */
+/** A path and an operation that holders of these policies have asked for. */
 export type PolicyUse = {
   /** Of the token. */
   readonly namespace: string

@@ -25,7 +25,7 @@ const mostListed = 200
 
 type Change = { readonly use: CountedUse; readonly isAllowed: boolean }
 
-/** What of the recent requests would be allowed or denied anew. docs/contract/what-if.md#policies */
+/** Tries a policy on recent requests of its holders. docs/contract/what-if.md#policies */
 export async function policyWhatIf(parts: Parts, changed: ChangedPolicy) {
   const { uses, policies } = parts
   const before = await policies.parsedOf(changed.namespace, changed.name)
@@ -78,7 +78,7 @@ type Held = {
   readonly uses: CountedUse[]
 }
 
-/** Who has the policy, with what they asked for; those with equal sets of policies one after the other. */
+/** The holders of the policy with their uses, those with equal sets of policies one after the other. */
 async function holdersOf(
   changed: ChangedPolicy,
   { uses, access }: Pick<Parts, 'uses' | 'access'>,

@@ -5,7 +5,7 @@ import { ServiceError } from '../../errors.ts'
 import { checkNamed } from '../../logins/refusals/refusal.ts'
 import { type Verdict, verdict } from './judged.ts'
 
-/** What the core would refuse of every login with these settings. */
+/** The core's refusal of every login with these settings; undefined if it would refuse none. */
 export function coreRefusal(settings: TokenSettings, mountType: string | undefined): Verdict | undefined {
   const terms = loginTerms(settings)
   try {

@@ -7,7 +7,7 @@ import type { FieldChange, WhatIf } from './what-if.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** What tokens would get, before and after, and the fields that name who has logged in. */
+/** Changes of the settings of tokens, and of the fields that name subjects. */
 export const tokenChanges = (
   naming: readonly string[],
   before: Fields | undefined,

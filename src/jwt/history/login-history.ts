@@ -39,7 +39,7 @@ export type NotedLogin = Pick<RememberedLogin, 'path' | 'asToken' | 'byDefault' 
   /** The role, and `cel/` in front of that of a CEL role. */
   readonly role: string
   readonly subject: string
-  /** What an unchanged login has in common with the one before. */
+  /** Equal for logins that differ in nothing that is remembered. */
   readonly sameAs: string
   /** The part that is written once an hour, or when something has changed. */
   remember(hash: KeyedHash): Pick<RememberedLogin, keyof KeptClaims | 'algorithm' | 'keyId' | 'matched'>
@@ -68,7 +68,7 @@ const readLogin = recordReader<RememberedLogin>(
   z.object({ last: z.number(), subject: z.string(), values: z.object({}) }),
 )
 
-/** What this server knows of a subject that logged in here. */
+/** A subject that logged in at this server. */
 type Known = { readonly sameAs: string; readonly at: number; uses: number }
 
 const countUse = (known: Known): void => {
@@ -95,7 +95,7 @@ export class LoginHistory {
     })
   }
 
-  /** What the commit of a login writes too; undefined if the mount remembers none. */
+  /** The entries that the commit of a login also writes; undefined if the mount remembers none. */
   note(login: NotedLogin, days: number): LoginMemory | undefined {
     if (days === 0) {
       this.#known.dropAll()
@@ -129,7 +129,7 @@ export class LoginHistory {
     const hash = await this.hash()
     const subject = hash(login.subject, 'base64url')
     const key = keyOf(login.role, subject)
-    // whoever had no entity has never logged in
+    // a subject without an entity has never logged in
     const before = isNew ? undefined : await ifReadable(this.#read(key))
     if (before === undefined) this.#added += 1
     const { path, asToken, byDefault, address } = login

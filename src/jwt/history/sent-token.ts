@@ -10,7 +10,7 @@ export type JwtFailures = LoginFailures<KeptClaims>
 const maxClaims = 32
 const maxName = 64
 
-/** What a failure keeps of the token that was sent; "" if there was none. */
+/** The facts about the sent token that a failure keeps; "" if there was none. */
 export const sentToken =
   (token: string, verified: boolean) =>
   (hash: KeyedHash): SentFacts<KeptClaims> => {

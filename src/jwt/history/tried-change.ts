@@ -40,7 +40,7 @@ const seesRole = (exchange: Asking) => (role: string) =>
     canonical: (below) => below.toLowerCase(),
   }) && mayReach(exchange, { operation: 'read', path: 'config' })
 
-/** What a change would mean for those who logged in recently. It is not made. */
+/** Tries a change on recent logins, without making it. */
 export const tried = <Stored extends { readonly record: object }>(
   exchange: Asking,
   change: TriedChange<Stored>,

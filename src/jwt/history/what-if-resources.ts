@@ -10,7 +10,7 @@ import { type TriedChange, tried } from './tried-change.ts'
 import { whatIfAnswer } from './what-if-answers.ts'
 
 type Spec<Path extends string, Input extends z.ZodObject, Stored extends { readonly record: object }> = {
-  /** What is changed, in the words of the help. */
+  /** Names the changed object in the help. */
   readonly subject: string
   readonly summary: string
   /** Those of a write. */
@@ -19,7 +19,7 @@ type Spec<Path extends string, Input extends z.ZodObject, Stored extends { reado
 }
 
 /**
- * What a write of a path would mean, before it is made. `path` is that of the write, with `/what-if` behind it.
+ * Tries a write on recent logins, without making it. `path` is that of the write, with `/what-if` behind it.
  * docs/contract/what-if.md
  */
 export const whatIfResource = <

@@ -11,7 +11,7 @@ export type FieldChange = { readonly field: string; readonly text: string }
 /** A finding of the linter. */
 type Finding = { readonly role: string; readonly code: string; readonly field: string; readonly text: string }
 
-/** What the check that refuses compares. */
+/** The values that the refusing check compares. */
 export type Compared = {
   readonly expected: readonly JsonValue[]
   readonly seen: JsonValue
@@ -19,7 +19,7 @@ export type Compared = {
   readonly detail: string
 }
 
-/** What a change would mean for those who logged in recently. docs/contract/what-if.md#the-report */
+/** The report about a change, for those who logged in recently. docs/contract/what-if.md#the-report */
 export type WhatIf = {
   history_days: number
   since: string

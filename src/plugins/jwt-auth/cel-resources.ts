@@ -175,7 +175,7 @@ const exampleRole = {
   },
 }
 
-/** What a program decides about claims that somebody makes up. docs/contract/cel.md#trying-a-program */
+/** The decision of a program about made-up claims. docs/contract/cel.md#trying-a-program */
 async function tried(
   method: JwtMethod,
   { call, mount, input, whenSilent }: Exchange<z.output<typeof tryInput>, unknown>,

@@ -161,7 +161,7 @@ export class JwtMethod {
     }
   }
 
-  /** What limits the roles of a mount. */
+  /** The limits for roles of a mount. */
   boundsOf(mount: Mount): { readonly mountMaxTtl: number } {
     return { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
   }
@@ -208,7 +208,7 @@ export class JwtMethod {
     }
   }
 
-  /** What a login at a mount depends on. */
+  /** The state that a login at a mount depends on. */
   #contextOf(mount: Mount) {
     const { outbound, clock } = this.#parts
     const { maxTokenSize } = this.#keysetParts.limits
@@ -294,7 +294,7 @@ export class JwtMethod {
     if (input.accept_as_token) await this.issuers.checkIsOnly(mount, input.bound_issuer)
   }
 
-  /** What a change of this mount is tried on. */
+  /** The state that a change of this mount is tried on. */
   memoryOf(mount: Mount) {
     const { state, history, failures, turns } = this.#places.of(mount)
     return { mount, state, history, failures, turns, now: this.#parts.clock.now() }
@@ -388,7 +388,7 @@ export class JwtMethod {
     return named.value || ((await this.#places.of(mount).state.findConfig())?.config.default_role ?? '')
   }
 
-  /** What login reports need to know about a mount. */
+  /** The facts about a mount that login reports need. */
   reportedMount(mount: Mount): ReportedMount {
     const place = this.#places.of(mount)
     return {

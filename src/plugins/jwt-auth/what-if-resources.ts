@@ -8,7 +8,7 @@ import { celReplacement, configChange, roleChange } from './what-if/tried-change
 
 type Parts = { readonly method: JwtMethod; policyExists(name: string, namespace: string): Promise<boolean> }
 
-/** What a change would mean, before it is made. docs/contract/what-if.md */
+/** Tries changes on recent logins. docs/contract/what-if.md */
 export const whatIfResources = ({ method, policyExists }: Parts): Resource[] => [
   whatIfResource('/role/:name/what-if', {
     subject: 'role',

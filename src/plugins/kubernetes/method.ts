@@ -174,7 +174,7 @@ export class KubernetesMethod {
     checkConfig(sent, { localCa: { path, isThere: await this.hasLocalCa() } })
   }
 
-  /** What limits the roles of a mount. */
+  /** The limits for roles of a mount. */
   boundsOf(mount: Mount): { readonly mountMaxTtl: number } {
     return { mountMaxTtl: mountTtl(mount.config, this.#parts.systemTtl).maxTtl }
   }
@@ -205,7 +205,7 @@ export class KubernetesMethod {
     return [...warnings, ...(await lintRole(role, exists)).map(({ code, text }) => `${code}: ${text}`)]
   }
 
-  /** What a change of this mount is tried on. */
+  /** The state that a change of this mount is tried on. */
   memoryOf(mount: Mount) {
     const { history, roles, config, turns } = this.#places.of(mount)
     return { mount, history, roles, config, turns, now: this.#parts.clock.now() }
@@ -360,7 +360,7 @@ export class KubernetesMethod {
     if (reason !== 'review_unreachable') place.unreachableUntil = 0
   }
 
-  /** What a login grants. Throws the first refusal. docs/contract/kubernetes.md#login-in-this-order */
+  /** Determines the grant of a login. Throws the first refusal. docs/contract/kubernetes.md#login-in-this-order */
   async login(
     mount: Mount,
     input: LoginInput,

@@ -10,7 +10,7 @@ type Parts = {
   policyExists(name: string, namespace: string): Promise<boolean>
 }
 
-/** What a change would mean, before it is made. docs/contract/what-if.md#mounts-of-type-kubernetes */
+/** Tries changes on recent logins. docs/contract/what-if.md#mounts-of-type-kubernetes */
 export const whatIfResources = ({ method, policyExists }: Parts): Resource[] => [
   whatIfResource('/role/:name/what-if', {
     subject: 'role',

@@ -70,7 +70,7 @@ const turns = () =>
     refusal: () => refuse('throttled', 'too many what-ifs of policies at a time'),
   })
 
-/** What a write of a policy would mean for those who use it. docs/contract/what-if.md#policies */
+/** Tries a write of a policy on recent requests of its holders. docs/contract/what-if.md#policies */
 export function whatIfOfPolicies(
   core: Pick<Core, 'policies' | 'policyUses' | 'access'>,
   canonical: (below: string) => string,

@@ -133,7 +133,7 @@ export class UserStore implements Disposable {
   }
 }
 
-/** What changes among the users with imported hashes. */
+/** The entries that keep the list of users with imported hashes. */
 function importEntries(nameHash: string, before: User | undefined, after: User | undefined): ViewEntry[] {
   const [old, now] = [before, after].map((user) =>
     user !== undefined && isBcrypt(user.passwordHash) ? importedKey(nameHash, user.passwordHash) : undefined,

@@ -42,7 +42,7 @@ export const changedPolicies = (
     ...(token_policies !== undefined && { token_policies: sanitize(token_policies, false) }),
   })
 
-/** What a read shows: nothing of the password. */
+/** The fields that a read shows: nothing of the password. */
 export const shownUser = ({ settings }: User): object => shownTokenFields(settings)
 
 /** Whether tokens with these policies may be renewed. `default` does not count. */

@@ -10,7 +10,7 @@ import { checkHasScopes, type RoleRecord } from '../roles/role-record.ts'
 import type { UpstreamSettings } from '../upstream/index.ts'
 import type { PoolMember } from './pool-store.ts'
 
-/** What a member must have been made for, to be handed out now. docs/contract/cloud-pool.md#members */
+/** The terms that a member must have been made for, to be handed out now. docs/contract/cloud-pool.md#members */
 export type PoolTerms = {
   readonly digest: string
   /** How long a member may wait. Its secret lasts that much longer than one that is made on demand. */

@@ -1,16 +1,13 @@
 import { Periodic } from '../../../core/jobs/background.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { TtlBounds } from '../../../core/tokens/store/lifetime.ts'
-import { fail, ServiceError } from '../../../errors.ts'
+import { ServiceError } from '../../../errors.ts'
 import type { Limiter } from '../../../lib/concurrency/limiter.ts'
 import { formatTime } from '../../../lib/text/time.ts'
-import { makeCredential } from '../credentials/make-credential.ts'
-import type { NewCredential } from '../credentials/new-credential.ts'
-import { untilReady } from '../credentials/readiness.ts'
 import type { EngineParts } from '../engine-parts.ts'
 import type { MountState, NamedRole } from '../mount-state.ts'
-import { callWithin } from '../upstream-work.ts'
 import { retire } from './leave-pool.ts'
+import { makeMember } from './make-member.ts'
 import type { PoolFailure, StoredMember } from './pool-store.ts'
 import { isFresh, isUsable, type PoolTerms, termsNow } from './pool-terms.ts'
 
@@ -47,7 +44,7 @@ type Refill = {
   readonly failure: PoolFailure | undefined
 }
 
-/** What runs for one mount here. Aborted when the mount is removed. */
+/** The work for one mount at this server. Aborted when the mount is removed. */
 type Running = {
   readonly stopping: AbortController
   /** With the names of their roles. */
@@ -125,7 +122,7 @@ export class CloudPools implements AsyncDisposable {
     await retire(await state.pool.all(), state)
   }
 
-  /** What `cloud/pool` shows. `idle` counts every member, also those that are about to be removed. */
+  /** The counts that `cloud/pool` shows. `idle` counts every member, also those that are about to be removed. */
   async shown(mount: Mount): Promise<{ idle: number; wanted: number; roles: ShownPool[] }> {
     const state = this.#parts.stateOf(mount)
     const now = this.#parts.clock.now()
@@ -251,66 +248,15 @@ export class CloudPools implements AsyncDisposable {
     state: MountState,
     { pool, terms, failure, signal }: Refill & { readonly signal: AbortSignal },
   ): Promise<boolean> {
-    const { name, role } = pool
+    const { name } = pool
     try {
-      await this.#make(mount, state, { name, role, terms, signal })
+      const { provenMs } = this.#times
+      await makeMember({ ...pool, terms, signal, provenMs }, { ...this.#parts, mount, state })
       if (failure !== undefined) await state.pool.noteFailure(name, undefined)
       return true
     } catch (err) {
       if (!signal.aborted) await this.#note(mount, state, { name, terms, failure, err })
       return false
-    }
-  }
-
-  /** A credential that works, stored by the write that settles its intents. */
-  async #make(
-    mount: Mount,
-    state: MountState,
-    {
-      name,
-      role,
-      terms,
-      signal,
-    }: { name: string; role: NamedRole['role']; terms: PoolTerms; signal: AbortSignal },
-  ): Promise<void> {
-    const { clock, random } = this.#parts
-    const upstream = await state.upstream()
-    const call = callWithin(clock, random.uuid(), signal)
-    const work = { ...this.#parts, state, upstream, mount, call, secretSeconds: terms.secretSeconds }
-    const created = await this.#inside(mount, () =>
-      this.#parts.creationsOf(mount).run(() => makeCredential(name, role, work)),
-    )
-    try {
-      // not inside: a removal of the mount does not wait for this
-      const { provenMs } = this.#times
-      const proving = { ...work, call: { ...call, deadline: clock.now() + provenMs } }
-      if ((await untilReady(created.data.client_id, created.proof, provenMs, proving)) === undefined)
-        throw fail('upstream', 'the login service does not accept the new credential')
-      await this.#inside(mount, () => this.#store(created, state, terms))
-    } catch (error) {
-      await state.intents.undo(created.intents)
-      throw error
-    }
-  }
-
-  async #store(
-    { data, answer, intents }: NewCredential,
-    state: MountState,
-    { digest }: PoolTerms,
-  ): Promise<void> {
-    const { clock, random } = this.#parts
-    const member = state.pool.entry({ since: clock.now(), terms: digest, data, answer }, random)
-    if (!(await state.view.write([...(await state.intents.settling(intents)), member])))
-      throw fail('unavailable', 'the intents of a new credential were changed meanwhile')
-  }
-
-  async #inside<T>(mount: Mount, work: () => Promise<T>): Promise<T> {
-    const leave = this.#parts.enter(mount)
-    if (leave === undefined) throw fail('unavailable', 'the mount is being removed')
-    try {
-      return await work()
-    } finally {
-      leave()
     }
   }
 

@@ -11,7 +11,7 @@ import type { BoundClaim } from '../checks/bound-claims.ts'
 import type { Config } from '../config/jwt-config.ts'
 import type { Role, RoleRecord } from '../config/role.ts'
 
-/** Whom a role would let in that it did not let in before, where that follows from its fields. */
+/** New ways in that follow from the fields of a role. */
 export function roleAdmitsMore(
   before: Role | undefined,
   { record, boundClaims, program }: Role,
@@ -94,7 +94,7 @@ const isPlain = (value: string): boolean => !value.includes('*')
 const valuesOf = ({ expected }: BoundClaim): string[] =>
   'unusable' in expected ? [] : expected.map((one) => one.text)
 
-/** Whom a configuration would let in that the one before did not. */
+/** New ways in that follow from a configuration. */
 export function configAdmitsMore(before: Config | undefined, config: Config): FieldChange[] {
   if (before === undefined) return [{ field: 'config', text: 'the configuration is new' }]
   const keyFields = ['oidc_discovery_url', 'jwks_url', 'jwks_pairs', 'jwt_validation_pubkeys'] as const

@@ -206,7 +206,7 @@ function* ofRegistered(
     )
 }
 
-/** Who it is, and the groups. */
+/** The name of the alias, and the groups. */
 function* ofIdentity({ recalled }: TriedLogin, { role, config }: Ready, before: Tried): Generator<Verdict> {
   const { record } = role
   const { record: former } = before.role
@@ -286,7 +286,7 @@ const plain = (bound: BoundClaim | undefined): unknown =>
         : bound.expected.map(({ comparable, text }) => `${typeof comparable} ${text}`),
   }
 
-/** What the core makes of the role. */
+/** The core's checks of the role. */
 function* ofPolicies({ recalled }: TriedLogin, { role, tokenType }: Tried): Generator<Verdict> {
   for (const template of role.policyTemplates ?? [])
     for (const steps of template.claims) {

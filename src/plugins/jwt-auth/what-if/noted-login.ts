@@ -11,7 +11,7 @@ import type { ReadToken } from '../checks/trace.ts'
 import type { Role } from '../config/role.ts'
 import type { Attempt } from '../login/flow-trace.ts'
 
-/** What a login was decided by. */
+/** The role, the token and the keys that decided a login. */
 export type Accepted = {
   readonly role: Role
   readonly token: Pick<ReadToken, 'claims' | 'algorithm' | 'keyId' | 'signer'>

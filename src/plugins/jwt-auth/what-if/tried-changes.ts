@@ -22,7 +22,7 @@ type PolicyExists = RoleWrite['policyExists']
 
 const everyPolicyExists: PolicyExists = async () => true
 
-/** What a write would store, read as a login reads it. */
+/** The record that a write would store, read as a login reads it. */
 const asStored = (record: object): unknown => parseLossless(stringifyJson(record))
 
 type OneRole = { readonly mount: Mount; readonly name: string }

@@ -53,7 +53,7 @@ function* verdictsOf(tried: TriedLogin, now: Tried, before: Tried): Generator<Ve
   if (refused !== undefined) yield refused
 }
 
-/** What says how the cluster is asked, and whose keys count. */
+/** The settings that say how the cluster is asked, and whose keys count. */
 const ofCluster = ({ config }: ReadyConfig) => [
   config.kubernetes_host,
   config.kubernetes_ca_cert,

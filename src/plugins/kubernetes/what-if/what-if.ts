@@ -99,7 +99,7 @@ const tryAll = (context: WhatIfContext, asked: AskedChange<Tried>): Promise<What
     refusals: () => [],
   })
 
-/** What a check compares, as `explain` shows it. docs/contract/kubernetes.md#explain */
+/** The values that a check compares, as `explain` shows it. docs/contract/kubernetes.md#explain */
 function comparedBy(
   check: string,
   {
