@@ -188,6 +188,15 @@ test('a search finds names in all folders below, says how far it came, and leave
   await expectAccessible(page)
 
   expect(await found.getByRole('link').allInnerTexts()).toEqual(['shop/db'])
+
+  // a folder whose names do not come
+  await page.route('**/v1/team/metadata/shop/**', () => {})
+  await page.getByRole('button', { name: 'Search' }).click()
+  await page.getByRole('status').getByText('still searching').waitFor()
+  await page.getByRole('button', { name: 'Cancel' }).click()
+  await page.getByText(/found: 0; .*cancelled/).waitFor()
+  await page.getByRole('button', { name: 'Search' }).waitFor()
+  await page.unrouteAll()
 })
 
 test('without the call for it, a roll back reads the version and writes it', async () => {

@@ -22,8 +22,8 @@ export function Search({ mount, folder }: Props) {
   useEffect(() => () => running.current?.abort(), [])
   const search = async (event: FormEvent) => {
     event.preventDefault()
+    if (isRunning) return running.current?.abort()
     if (wanted.trim() === '') return
-    running.current?.abort()
     const ended = new AbortController()
     running.current = ended
     setState(nothingFound)
@@ -34,20 +34,17 @@ export function Search({ mount, folder }: Props) {
     } catch (failure) {
       if (!ended.signal.aborted) setError(failure)
     } finally {
-      if (running.current === ended) setRunning(false)
+      setRunning(false)
     }
   }
   return (
     <search className="stack">
       <form className="one-line" onSubmit={(event) => void search(event)}>
         <Field label={text.search} hint={text.searchHint} value={wanted} onChange={setWanted} mono />
-        {isRunning ? (
-          <Button onPress={() => running.current?.abort()}>{strings.cancel}</Button>
-        ) : (
-          <Button type="submit">{text.searchAction}</Button>
-        )}
+        {/* one button: the focus stays on it, and a click that cancels does not also begin anew */}
+        <Button type="submit">{isRunning ? strings.cancel : text.searchAction}</Button>
       </form>
-      <p role="status" className="hint">
+      <p role="status" aria-live={isRunning ? 'off' : 'polite'} className="hint">
         {state !== undefined && text.searched(state, isRunning)}
       </p>
       <Failure error={error} />
