@@ -30,7 +30,7 @@ async function open(token: string, place: string) {
 test('an operator writes a policy; a syntax error is named with its line', async () => {
   await using opened = await open(await tokenOf('root'), '')
   const { page, complaints } = opened
-  await page.getByRole('row', { name: 'deploy' }).waitFor()
+  await page.getByRole('link', { name: 'deploy', exact: true }).waitFor()
   await expectAccessible(page)
   await page.getByRole('textbox', { name: 'Open or create a policy' }).fill('team')
   await page.getByRole('button', { name: 'Open' }).click()
@@ -51,7 +51,7 @@ test('an operator writes a policy; a syntax error is named with its line', async
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('alertdialog', { name: 'Delete the policy team?' }).waitFor()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('row', { name: 'deploy' }).waitFor()
+  await page.getByRole('link', { name: 'deploy', exact: true }).waitFor()
   expect((await server.root.read('sys/policies/acl/team')).status).toBe(404)
   expect(complaints).toEqual([])
 })
@@ -76,10 +76,10 @@ test('a token that may only list policies sees names without links', async () =>
   })
   await using opened = await open(await tokenOf('lister'), '')
   const { page } = opened
-  const table = page.getByRole('table', { name: 'Policies' })
-  await table.getByRole('link', { name: 'deploy' }).waitFor()
-  await table.getByText('auditor').waitFor()
-  expect(await table.getByRole('link').allTextContents()).toEqual(['deploy'])
+  const list = page.getByRole('list', { name: 'Policies' })
+  await list.getByRole('link', { name: 'deploy' }).waitFor()
+  await list.getByText('auditor').waitFor()
+  expect(await list.getByRole('link').allTextContents()).toEqual(['deploy'])
 })
 
 test('an operator creates a token, looks it up by its accessor, and revokes it', async () => {

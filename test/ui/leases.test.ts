@@ -32,7 +32,7 @@ test('an operator browses leases, renews one, and revokes it and all below a pre
   for (const name of ['engine/', 'creds/', 'ci/']) await page.getByRole('link', { name, exact: true }).click()
   await page.getByRole('heading', { name: 'engine/creds/ci/' }).waitFor()
   await expectAccessible(page)
-  await page.getByRole('table', { name: 'Leases' }).getByRole('link').first().click()
+  await page.getByRole('list', { name: 'Leases' }).getByRole('link').first().click()
 
   await page.getByRole('button', { name: 'Renew' }).click()
   await page.getByText('Last renewal').waitFor()

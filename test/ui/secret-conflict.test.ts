@@ -60,6 +60,7 @@ test('an edit that meets a change of somebody else shows both field by field, an
 
   await write({ password: 'fifth' })
   await button(page, 'Save as version 5').click()
+  await button(page, 'Save mine as version 6').waitFor()
   await write({ password: 'sixth' })
   await button(page, 'Save mine as version 6').click()
   await button(page, 'Save mine as version 7').click()

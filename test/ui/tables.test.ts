@@ -135,6 +135,15 @@ const visits = (): readonly Visit[] => [
       await page.getByRole('button', { name: 'Search' }).click()
     },
   },
+  {
+    table: 'found-names',
+    place: 'secrets/team~',
+    prepare: async (page) => {
+      const search = page.getByRole('search')
+      await search.getByRole('textbox').fill('db')
+      await search.getByRole('button').click()
+    },
+  },
   { table: 'versions', place: 'secrets/team~/shop~db' },
   { table: 'difference', place: 'secrets/team~/shop~db?version=5&compare=2' },
   { table: 'conflict', place: 'secrets/team~/shop~db', prepare: meetAnotherWrite },
@@ -184,7 +193,7 @@ const screens = [
 
 /** Every text of the rows becomes as long as names can be. A button has none of the server's, and a secret is masked. */
 const stretch = (table: string) => `{
-  const cells = document.querySelectorAll('[data-table="${table}"] [role=cell]')
+  const cells = document.querySelectorAll('[data-rows="${table}"] :is([role=cell], li)')
   for (const cell of cells) {
     const texts = document.createTreeWalker(cell, NodeFilter.SHOW_TEXT)
     while (texts.nextNode() !== null)
@@ -194,8 +203,10 @@ const stretch = (table: string) => `{
 }`
 
 /** Columns that are too narrow to read, and rows that are too high to be found. */
-const faults = (table: string) => `[...document.querySelectorAll('[data-table="${table}"] [role=row]')]
-  .filter((row) => row.querySelector('[role=cell]'))
+const faults = (
+  table: string,
+) => `[...document.querySelectorAll('[data-rows="${table}"] :is([role=row], li)')]
+  .filter((row) => row.querySelector('[role=columnheader]') === null)
   .flatMap((row) => [
     ...(row.offsetHeight > 160 ? ['a row is ' + row.offsetHeight + ' px high'] : []),
     ...[...row.children].filter((cell) => cell.textContent !== '' && cell.offsetWidth < 80)
@@ -217,18 +228,18 @@ async function faultsOf(page: Page, table: string): Promise<string[]> {
   return found
 }
 
-/** The names of all tables in the sources. */
+/** The names of all tables and lists in the sources. */
 async function namesInSources(): Promise<string[]> {
   const folder = join(import.meta.dirname, '../../ui/src')
   const files = await Array.fromAsync(glob('**/*.tsx', { cwd: folder }))
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
   return texts
-    .flatMap((text) => [...text.matchAll(/<Table\s+(?:name="([\w-]+)")?/g)])
+    .flatMap((text) => [...text.matchAll(/<(?:Table|List)\s+(?:name="([\w-]+)"|label)/g)])
     .map(([tag, name]) => name ?? tag)
     .toSorted()
 }
 
-test('every table can be read on a phone, a tablet, at 200 % zoom and on a desk, however long its texts are', async () => {
+test('every table and list can be read on a phone, a tablet, at 200 % zoom and on a desk, however long its texts are', async () => {
   const found: string[] = []
   const seen = new Set<string>()
   let shownTo: string | undefined
@@ -245,7 +256,7 @@ test('every table can be read on a phone, a tablet, at 200 % zoom and on a desk,
     await page.evaluate(`location.hash = '#/home'`)
     await page.evaluate(`location.hash = ${JSON.stringify(`#/${place}`)}`)
     await prepare?.(page)
-    await page.locator(`[data-table="${table}"] [role=cell]`).first().waitFor()
+    await page.locator(`[data-rows="${table}"] :is([role=cell], li)`).first().waitFor()
     seen.add(table)
     found.push(...(await faultsOf(page, table)))
   }

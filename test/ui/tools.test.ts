@@ -33,7 +33,7 @@ test('an operator wraps data, looks the wrapping token up, and unwraps it once',
   const token = await tool('Wrap')
     .getByText(/^hvs\./)
     .textContent()
-  await tool('Wrap').getByText('5:00').waitFor()
+  await tool('Wrap').getByText('5 min').waitFor()
 
   await tool('Look up').getByRole('textbox', { name: 'Token to look up' }).fill(String(token))
   await tool('Look up').getByRole('button', { name: 'Look up' }).click()

@@ -42,7 +42,7 @@ test('an operator creates a user, changes the password and the policies, and del
   await expectAccessible(page)
 
   const changed = page.getByRole('region', { name: 'New password' })
-  await changed.getByLabel('Password').fill('second')
+  await changed.getByLabel('Password').fill('2nd-password')
   await changed.getByRole('button', { name: 'Change' }).click()
   await expect.poll(() => changed.getByLabel('Password').inputValue()).toBe('')
   const policies = page.getByRole('region', { name: 'Policies' })
@@ -50,13 +50,13 @@ test('an operator creates a user, changes the password and the policies, and del
   await policies.getByRole('button', { name: 'Change' }).click()
   await user.getByText('audit').waitFor({ state: 'detached' })
   expect((await logInAs('sam', ' first ')).status).toBe(400)
-  expect((await logInAs('sam', 'second')).body.auth?.policies).toEqual(['default', 'deploy'])
+  expect((await logInAs('sam', '2nd-password')).body.auth?.policies).toEqual(['default', 'deploy'])
 
   await user.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('row', { name: 'sam' }).waitFor({ state: 'detached' })
   expect((await server.root.read('auth/userpass/users/sam')).status).toBe(404)
-  expect(await page.content()).not.toContain('second')
+  expect(await page.content()).not.toContain('2nd-password')
   expect(complaints).toEqual([])
 })
 
@@ -103,12 +103,12 @@ test('an operator gives a program a SecretID, looks at it by its accessor, and d
   expect((await use()).body.auth?.policies).toEqual(['default', 'deploy'])
   await expectAccessible(page)
 
-  await page.getByRole('table', { name: 'SecretIDs' }).getByRole('link').click()
+  await page.getByRole('list', { name: 'SecretIDs' }).getByRole('link').click()
   await page.getByText('secret_id_num_uses').waitFor()
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Destroy' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Destroy' }).click()
-  await page.getByRole('table', { name: 'SecretIDs' }).waitFor({ state: 'detached' })
+  await page.getByRole('list', { name: 'SecretIDs' }).waitFor({ state: 'detached' })
   expect((await use()).status).toBe(400)
 
   await page.getByRole('link', { name: 'System' }).click()
@@ -137,6 +137,6 @@ test('an operator creates a role and deletes it', async () => {
   })
   await role.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('row', { name: 'batch' }).waitFor({ state: 'detached' })
+  await page.getByRole('link', { name: 'batch', exact: true }).waitFor({ state: 'detached' })
   expect((await server.root.read('auth/approle/role/batch')).status).toBe(404)
 })

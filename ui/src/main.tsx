@@ -1,11 +1,11 @@
 import { lazy, StrictMode, Suspense, useState } from 'react'
 import { createRoot } from 'react-dom/client'
 import { uiBase } from './base.ts'
+import { Skeleton } from './components/skeleton.tsx'
 import { keepFocus } from './focus.ts'
 import { LoginPage } from './login/login-page.tsx'
 import { completeOidc, type OidcReturn, takeOidcReturn } from './login/oidc.ts'
 import { session, useToken } from './session/session.ts'
-import { strings } from './strings.ts'
 import './styles/base.css'
 import './styles/controls.css'
 import './styles/login.css'
@@ -30,9 +30,9 @@ function App({ refused: first }: { readonly refused: Refused | undefined }) {
 }
 
 const Loading = () => (
-  <p className="loading" role="status">
-    {strings.loading}
-  </p>
+  <div className="loading">
+    <Skeleton />
+  </div>
 )
 
 /** Continues a login that comes back from its provider; the address becomes that of the UI. */

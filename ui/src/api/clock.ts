@@ -15,7 +15,8 @@ export const isClockInDoubt = (): boolean =>
 
 /** Takes the time of an answer, if there was none before or it is in doubt. Servers may differ by a little. */
 export function hearServerTime(date: string | null): void {
-  const server = Date.parse(date ?? '')
+  // the header leaves out what is below a second; what the server dates in the same answer is not in the future
+  const server = Date.parse(date ?? '') + 999
   if (Number.isNaN(server) || (heard.isFromServer && !isClockInDoubt())) return
   // it names a whole second that has begun; nothing that has just happened may lie ahead
   heard = { server: server + 1000, counted: performance.now(), computer: Date.now(), isFromServer: true }

@@ -1,5 +1,6 @@
 import type { Finding } from '../api/logins.ts'
 import { strings } from '../strings.ts'
+import { shortDuration } from './time.tsx'
 
 const text = strings.logins
 
@@ -18,7 +19,11 @@ export function Fields({ values, findings = [] }: Props) {
           <div key={name}>
             <dt className="mono">{name}</dt>
             <dd>
-              <code>{textOf(values[name])}</code>
+              {isDuration(name, values[name]) ? (
+                <span title={textOf(values[name])}>{shortDuration(Number(values[name]))}</span>
+              ) : (
+                <code>{textOf(values[name])}</code>
+              )}
               {findings
                 .filter(({ field }) => field === name)
                 .map((finding) => (
@@ -49,6 +54,10 @@ const isEmpty = (value: unknown): boolean =>
   value === 0 ||
   value === false ||
   (typeof value === 'object' && Object.keys(value).length === 0)
+
+/** Fields of the API that are seconds. */
+const isDuration = (name: string, value: unknown): boolean =>
+  typeof value === 'number' && value > 0 && /(^|_)(ttl|period|leeway|age|interval|window)$/.test(name)
 
 const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value

@@ -99,7 +99,8 @@ export function Picker({
             {hint}
           </Text>
         )}
-        <FieldError className="field-error">{error}</FieldError>
+        {/* what was said of a text that is gone would go at the next click, and move the button that it is for */}
+        {(refusal ?? error) !== undefined && <FieldError className="field-error">{error}</FieldError>}
         <Popover className="popover options">
           <ListBox<Choice>>
             {(choice) => (

@@ -19,7 +19,7 @@ export function Secret({ value, label }: { readonly value: string; readonly labe
         <code>{value}</code>
       ) : (
         <span>
-          <span aria-hidden="true">••••••••••••</span>
+          <span aria-hidden="true">••••••••</span>
           <span className="hidden">{strings.masked}</span>
         </span>
       )}

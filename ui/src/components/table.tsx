@@ -1,6 +1,7 @@
-import { useVirtualizer } from '@tanstack/react-virtual'
-import { type CSSProperties, type PointerEvent, type ReactNode, useRef } from 'react'
+import { type CSSProperties, type ReactNode, useRef } from 'react'
+import { titleCutText } from './title-cut-text.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
+import { rowHeight, useRows } from './use-rows.ts'
 
 export type Column<Row> = {
   readonly id: string
@@ -13,15 +14,13 @@ export type Column<Row> = {
 }
 
 type Props<Row> = {
-  /** Names the table in the document; no other one in the sources has this name. */
+  /** Names the table in the document; no other table or list in the sources has this name. */
   readonly name: string
   readonly label: string
   readonly columns: readonly Column<Row>[]
   readonly rows: readonly Row[]
   readonly keyOf: (row: Row) => string
 }
-
-const rowHeight = 40
 
 /** A line for each cell below the heading, as on a phone. */
 const cardHeight = (columns: number) => rowHeight + (columns - 1) * 20
@@ -37,16 +36,7 @@ export function Table<Row>({ name, label, columns, rows, keyOf }: Props<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
   const neededRem = columns.reduce((sum, column) => sum + leastRemOf(column), 1)
   const areCards = useIsNarrow(scroller, Math.min(neededRem, widestCardsRem))
-  const virtual = useVirtualizer({
-    count: rows.length,
-    getScrollElement: () => scroller.current,
-    estimateSize: () => (areCards ? cardHeight(columns.length) : rowHeight),
-    getItemKey: (index) => {
-      const row = rows[index]
-      return row === undefined ? index : keyOf(row)
-    },
-    overscan: 12,
-  })
+  const virtual = useRows(rows, keyOf, scroller, areCards ? cardHeight(columns.length) : rowHeight)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className="table-scroller" ref={scroller} tabIndex={0} role="group" aria-label={label}>
@@ -55,7 +45,7 @@ export function Table<Row>({ name, label, columns, rows, keyOf }: Props<Row>) {
         aria-label={label}
         aria-rowcount={rows.length + 1}
         className={areCards ? 'table cards' : 'table'}
-        data-table={name}
+        data-rows={name}
         style={tracksOf(columns, neededRem)}
         onPointerOver={titleCutText}
       >
@@ -112,14 +102,4 @@ declare module 'react' {
   interface CSSProperties {
     [property: `--${string}`]: string
   }
-}
-
-/** The pointer over a text that is cut shows all of it. */
-function titleCutText({ target }: PointerEvent): void {
-  const cell =
-    target instanceof Element ? target.closest<HTMLElement>('[role=cell], [role=columnheader]') : null
-  if (cell === null) return
-  const isCut = cell.scrollWidth > cell.clientWidth || cell.scrollHeight > cell.clientHeight
-  if (isCut) cell.title = cell.textContent
-  else cell.removeAttribute('title')
 }

@@ -1,14 +1,35 @@
-/** `2 d 3 h`, `4:05` below an hour. */
+const units = [
+  ['day', 86_400],
+  ['h', 3600],
+  ['min', 60],
+  ['s', 1],
+] as const
+
+/** Beyond this, hours say nothing. */
+const longDays = 14
+
+/** `90 days`, `2 days 3 h`, `3 h 20 min`, `45 s`: at most two units. */
 export function shortDuration(seconds: number): string {
   const whole = Math.max(0, Math.floor(seconds))
-  const [days, hours] = [Math.floor(whole / 86_400), Math.floor((whole % 86_400) / 3600)]
-  const [minutes, rest] = [Math.floor((whole % 3600) / 60), String(whole % 60).padStart(2, '0')]
-  if (days > 0) return hours === 0 ? `${days} d` : `${days} d ${hours} h`
-  if (hours > 0) return minutes === 0 ? `${hours} h` : `${hours} h ${minutes} min`
-  return `${minutes}:${rest}`
+  const first = units.findIndex(([, size]) => whole >= size)
+  if (first === -1) return '0 s'
+  const most = whole >= longDays * 86_400 ? 1 : 2
+  let rest = whole
+  const parts = units.slice(first, first + most).flatMap(([unit, size]) => {
+    const count = Math.floor(rest / size)
+    rest %= size
+    return count === 0 ? [] : [`${count} ${unit === 'day' && count > 1 ? 'days' : unit}`]
+  })
+  return parts.join(' ')
 }
 
-const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+/** As people type it into a field: `24h`, `90m`, `45s`. */
+export function typedDuration(seconds: number): string {
+  if (seconds === 0 || seconds % 60 !== 0) return `${seconds}s`
+  return seconds % 3600 === 0 ? `${seconds / 3600}h` : `${seconds / 60}m`
+}
+
+const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
 /** A moment in local time; in UTC on hover. */
 export function Time({ at }: { readonly at: string }) {

@@ -1,8 +1,10 @@
+import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
 import { useEffect, useRef, useState } from 'react'
 import { Announcer } from '../components/announce.tsx'
 import { Button } from '../components/button.tsx'
 import { Failure } from '../components/failure.tsx'
+import { Skeleton } from '../components/skeleton.tsx'
 import { shortDuration } from '../components/time.tsx'
 import { Messages } from '../messages/messages.tsx'
 import { logOut, useRenewal, useSelf, useTimeLeft } from '../session/use-self.ts'
@@ -54,9 +56,22 @@ export function Frame() {
         <Navigation isOpen={isOpen} />
         <main id="main" tabIndex={-1} ref={main}>
           <Outlet />
+          <Pending />
         </main>
       </div>
     </>
+  )
+}
+
+/** As long as something that the page shows has not arrived for the first time; a cell of a row does not count. */
+function Pending() {
+  const count = useIsFetching({
+    predicate: ({ state, meta }) => state.status === 'pending' && meta?.['isDetail'] !== true,
+  })
+  return count === 0 ? null : (
+    <div className="pending">
+      <Skeleton />
+    </div>
   )
 }
 

@@ -1,6 +1,7 @@
 import { Button } from '../components/button.tsx'
 import { EmptyState } from '../components/empty-state.tsx'
 import { Failure } from '../components/failure.tsx'
+import { Skeleton } from '../components/skeleton.tsx'
 import { strings } from '../strings.ts'
 import { PlaceLink } from './use-place.tsx'
 
@@ -13,9 +14,9 @@ export const NotFound = () => (
 )
 
 export const ViewLoading = () => (
-  <p className="loading" role="status">
-    {strings.loading}
-  </p>
+  <div className="view">
+    <Skeleton />
+  </div>
 )
 
 export const ViewFailed = ({ error }: { readonly error: unknown }) => (

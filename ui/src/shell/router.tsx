@@ -31,8 +31,8 @@ const first = createRoute({
 const viewOf = new Map(views.map((view: View) => [view.name, view]))
 
 /**
- * `#/<view>/…`: the rest of the path is the view's own (use-place.ts). The former view stays until the code of the next
- * one is there: after a fallback, React would wait for 300 ms.
+ * `#/<view>/…`: the rest of the path is the view's own (use-place.ts). The former view stays for a moment while
+ * the code of the next one is loaded: after a fallback, React would wait for 300 ms.
  */
 const anyView = createRoute({
   getParentRoute: () => root,
@@ -58,6 +58,8 @@ export const createUiRouter = () =>
     routeTree: root.addChildren([first, anyView]),
     history: createHashHistory(),
     defaultPendingComponent: ViewLoading,
+    defaultPendingMs: 150,
+    defaultPendingMinMs: 0,
     defaultErrorComponent: ViewFailed,
     defaultNotFoundComponent: NotFound,
     parseSearch: (text) => Object.fromEntries(new URLSearchParams(text)),

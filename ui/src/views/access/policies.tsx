@@ -7,7 +7,7 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { List } from '../../components/list.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
@@ -17,22 +17,6 @@ import { deletePolicy, readPolicy, type StoredPolicy, writePolicy } from './call
 const text = strings.access
 
 const pathOf = (name: string): string => `sys/policies/acl/${name}`
-
-/** A token may be allowed to list policies that it may not read. */
-const columnsFor = (mayRead: (name: string) => boolean): readonly Column<string>[] => [
-  {
-    id: 'name',
-    title: text.name,
-    cell: (name) =>
-      mayRead(name) ? (
-        <PlaceLink view="access" parts={['policies', name]}>
-          {name}
-        </PlaceLink>
-      ) : (
-        name
-      ),
-  },
-]
 
 /** With more policies than this, the page of each says whether the token may read it. */
 const mostAsked = 1000
@@ -48,6 +32,7 @@ function PolicyList() {
   })
   const asked = data === undefined || data.length > mostAsked ? [] : data
   const { can } = useCapabilities(asked.map(pathOf))
+  // a token may be allowed to list policies that it may not read
   const mayRead = (name: string) => asked.length === 0 || can(pathOf(name), 'read')
   return (
     <>
@@ -55,13 +40,17 @@ function PolicyList() {
       <NewPolicy />
       <Failure error={error} />
       {data !== undefined && (
-        <Table
-          name="policies"
-          label={text.tabs.policies}
-          columns={columnsFor(mayRead)}
-          rows={data}
-          keyOf={(name) => name}
-        />
+        <List name="policies" label={text.tabs.policies} rows={data} keyOf={(name) => name}>
+          {(name) =>
+            mayRead(name) ? (
+              <PlaceLink view="access" parts={['policies', name]}>
+                {name}
+              </PlaceLink>
+            ) : (
+              <span>{name}</span>
+            )
+          }
+        </List>
       )}
       <MayI />
     </>

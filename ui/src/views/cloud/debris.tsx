@@ -57,7 +57,7 @@ const objectColumns = <Row extends Left>(): readonly Column<Row>[] => [
     width: '2fr',
     cell: ({ id, name }) => (
       <span className="object">
-        {name} <code>{id}</code>
+        <span>{name}</span> <code>{id}</code>
       </span>
     ),
   },

@@ -73,6 +73,7 @@ const columnsOf = (mount: string): readonly Column<Row>[] => [
     id: 'left',
     title: text.timeLeft,
     width: '18rem',
+    wraps: true,
     cell: ({ id }) => (id.endsWith('/') ? '' : <LeaseTime id={id} />),
   },
   {
@@ -93,6 +94,7 @@ function LeaseTime({ id }: { readonly id: string }) {
     queryKey: ['lease', id],
     retry: false,
     staleTime: 60_000,
+    meta: { isDetail: true },
     queryFn: ({ signal }) => leaseWithEnd(id, signal),
   })
   if (data === undefined || data.expire_time === null) return '…'

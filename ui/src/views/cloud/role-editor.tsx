@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
+import { typedDuration } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useGo } from '../../shell/use-place.tsx'
@@ -68,7 +69,10 @@ function valuesOf(role: Readonly<Record<string, unknown>>): Values {
     const found = role[`cloud_${kind}`] ?? role[`azure_${kind}`]
     return Array.isArray(found) && found.length > 0 ? JSON.stringify(found, null, 2) : ''
   }
-  const seconds = (field: string) => (typeof role[field] === 'number' ? `${role[field]}s` : '')
+  const seconds = (field: string) => {
+    const value = role[field]
+    return typeof value === 'number' ? typedDuration(value) : ''
+  }
   const { application_object_id: application } = role
   return {
     roles: list('roles'),

@@ -3,7 +3,7 @@ import { keysOf } from '../../api/errors.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { List } from '../../components/list.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
@@ -64,27 +64,15 @@ function RoleList({ mount }: { readonly mount: string }) {
               go({ view: 'cloud', parts: [mount, 'roles'], search: { filter: value } }, { replace: true })
             }
           />
-          <Table
-            name="cloud-roles"
-            label={text.aspects.roles}
-            columns={columnsOf(mount)}
-            rows={shown}
-            keyOf={(name) => name}
-          />
+          <List name="cloud-roles" label={text.aspects.roles} rows={shown} keyOf={(name) => name}>
+            {(name) => (
+              <PlaceLink view="cloud" parts={[mount, 'roles', name]}>
+                {name}
+              </PlaceLink>
+            )}
+          </List>
         </>
       )}
     </>
   )
 }
-
-const columnsOf = (mount: string): readonly Column<string>[] => [
-  {
-    id: 'name',
-    title: text.role,
-    cell: (name) => (
-      <PlaceLink view="cloud" parts={[mount, 'roles', name]}>
-        {name}
-      </PlaceLink>
-    ),
-  },
-]

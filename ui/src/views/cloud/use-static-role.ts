@@ -13,5 +13,6 @@ export function useStaticRole(mount: string, name: string): UseQueryResult<Stati
     queryFn: ({ signal }) =>
       dataOrNull(readStaticRole({ params: { cloud_mount_path: mount, name } }, { signal })),
     enabled: can(path, 'read'),
+    meta: { isDetail: true },
   })
 }

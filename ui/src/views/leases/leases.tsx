@@ -16,6 +16,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
+import { List } from '../../components/list.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { TimeLeft } from '../../components/time-left.tsx'
@@ -90,13 +91,13 @@ function OpenPrefix() {
         <Button type="submit">{text.open}</Button>
       </form>
       {named.length > 0 && (
-        <Table
-          name="lease-prefixes"
-          label={text.prefixes}
-          columns={columnsBelow('')}
-          rows={named}
-          keyOf={(name) => name}
-        />
+        <List name="lease-prefixes" label={text.prefixes} rows={named} keyOf={(name) => name}>
+          {(name) => (
+            <PlaceLink view="leases" parts={[name]} className="mono">
+              {name}
+            </PlaceLink>
+          )}
+        </List>
       )}
     </>
   )
@@ -162,30 +163,18 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         </EmptyState>
       )}
       {data !== undefined && data.length > 0 && (
-        <Table
-          name="leases"
-          label={text.leases}
-          columns={columnsBelow(prefix)}
-          rows={data}
-          keyOf={(name) => name}
-        />
+        <List name="leases" label={text.leases} rows={data} keyOf={(name) => name}>
+          {(name) => (
+            <PlaceLink view="leases" parts={[`${prefix}${name}`]} className="mono">
+              {name}
+            </PlaceLink>
+          )}
+        </List>
       )}
       {prefix === '' && can('sys/leases', 'read') && can('sys/leases', 'sudo') && <Irrevocable />}
     </>
   )
 }
-
-const columnsBelow = (prefix: string): readonly Column<string>[] => [
-  {
-    id: 'name',
-    title: text.id,
-    cell: (name) => (
-      <PlaceLink view="leases" parts={[`${prefix}${name}`]} className="mono">
-        {name}
-      </PlaceLink>
-    ),
-  },
-]
 
 type Stuck = { readonly lease_id: string; readonly error: string }
 

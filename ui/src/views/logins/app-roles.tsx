@@ -7,8 +7,8 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
+import { List } from '../../components/list.tsx'
 import { Secret } from '../../components/secret.tsx'
-import { Table } from '../../components/table.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
@@ -46,23 +46,13 @@ export function AppRoles({ mount }: Mount) {
         {data.length === 0 ? (
           <EmptyState title={text.noRoles}>{text.noAppRolesNext}</EmptyState>
         ) : (
-          <Table
-            name="app-roles"
-            label={text.tabs.roles}
-            columns={[
-              {
-                id: 'name',
-                title: text.role,
-                cell: (name: string) => (
-                  <PlaceLink view="logins" parts={[mount, 'roles', name]}>
-                    {name}
-                  </PlaceLink>
-                ),
-              },
-            ]}
-            rows={data}
-            keyOf={(name) => name}
-          />
+          <List name="app-roles" label={text.tabs.roles} rows={data} keyOf={(name) => name}>
+            {(name) => (
+              <PlaceLink view="logins" parts={[mount, 'roles', name]}>
+                {name}
+              </PlaceLink>
+            )}
+          </List>
         )}
         <NewAppRole mount={mount} />
       </div>
@@ -211,23 +201,13 @@ function SecretIds({ mount, name, accessor }: Role & { readonly accessor: string
       <Failure error={error} />
       {data !== undefined && data.length > 0 && (
         <>
-          <Table
-            name="secret-ids"
-            label={text.secretIds}
-            columns={[
-              {
-                id: 'accessor',
-                title: text.accessor,
-                cell: (one: string) => (
-                  <PlaceLink view="logins" parts={[mount, 'roles', name, one]} className="mono">
-                    {one}
-                  </PlaceLink>
-                ),
-              },
-            ]}
-            rows={data}
-            keyOf={(one) => one}
-          />
+          <List name="secret-ids" label={text.secretIds} rows={data} keyOf={(one) => one}>
+            {(one) => (
+              <PlaceLink view="logins" parts={[mount, 'roles', name, one]} className="mono">
+                {one}
+              </PlaceLink>
+            )}
+          </List>
           {data.length === mostListed && <p className="hint">{text.moreSecretIds(mostListed)}</p>}
         </>
       )}

@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
+import { State } from '../../components/state.tsx'
 import { Table } from '../../components/table.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -61,7 +62,8 @@ export function Users({ mount }: Mount) {
               {
                 id: 'lock',
                 title: text.state,
-                cell: (name: string) => (locks.of(name) === undefined ? '' : text.locked),
+                cell: (name: string) =>
+                  locks.of(name) !== undefined && <State kind="bad">{text.locked}</State>,
               },
             ]}
             rows={data}

@@ -3,6 +3,7 @@ import { ifMissing } from '../../api/errors.ts'
 import { listAcknowledgements } from '../../api/message-admin.ts'
 import { listEntities, readGroup } from '../../api/people.ts'
 import { Failure } from '../../components/failure.tsx'
+import { State } from '../../components/state.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -21,8 +22,7 @@ const columns: readonly Column<Reader>[] = [
   {
     id: 'time',
     title: text.acknowledged,
-    cell: ({ time }) =>
-      time === '' ? <span className="state scheduled">{text.notYet}</span> : <Time at={time} />,
+    cell: ({ time }) => (time === '' ? <State kind="waiting">{text.notYet}</State> : <Time at={time} />),
   },
 ]
 

@@ -12,7 +12,7 @@ import { GroupLinks, People } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 import { Acknowledgements } from './acknowledgements.tsx'
 import type { Shown } from './draft.ts'
-import { stateOf } from './list.tsx'
+import { ShownState, stateOf } from './list.tsx'
 import { endMessages, type Stored, sideOf, storedOnes } from './pair.ts'
 import { Preview } from './preview.tsx'
 import { useRights, useStored } from './use-stored.ts'
@@ -90,7 +90,7 @@ const Facts = ({ message, shown }: { readonly message: FullMessage; readonly sho
   <dl className="facts">
     <dt>{text.state}</dt>
     <dd>
-      <span className={`state ${stateOf(message)}`}>{text.states[stateOf(message)]}</span>
+      <ShownState state={stateOf(message)} />
     </dd>
     <dt>{text.kind}</dt>
     <dd>{text.kindOf(message.type, shown)}</dd>

@@ -6,6 +6,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
+import { State } from '../../components/state.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
@@ -28,6 +29,12 @@ export const stateOf = ({
   const isOver = end !== null && Date.parse(end) <= serverNow()
   return isOver ? 'expired' : 'scheduled'
 }
+
+const kinds = { active: 'good', scheduled: 'waiting', expired: 'over' } as const
+
+export const ShownState = ({ state }: { readonly state: MessageState }) => (
+  <State kind={kinds[state]}>{text.states[state]}</State>
+)
 
 const order: readonly MessageState[] = ['active', 'scheduled', 'expired']
 
@@ -113,7 +120,7 @@ const columnsOf = (span: Span): readonly Column<Row>[] => [
     id: 'state',
     title: text.state,
     width: '8rem',
-    cell: (message) => <span className={`state ${stateOf(message)}`}>{text.states[stateOf(message)]}</span>,
+    cell: (message) => <ShownState state={stateOf(message)} />,
   },
   { id: 'kind', title: text.kind, width: '11rem', cell: ({ type, shown }) => text.kindOf(type, shown) },
   { id: 'start', title: text.starts, width: '13rem', cell: ({ start_time }) => <Time at={start_time} /> },

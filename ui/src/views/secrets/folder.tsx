@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { List } from '../../components/list.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useReach } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -73,30 +73,18 @@ export function Folder({ mount, path }: Props) {
             }
           />
           <Search mount={mount} folder={path} />
-          <Table
-            name="folder"
-            label={text.names}
-            columns={columnsIn(mount, path)}
-            rows={shown}
-            keyOf={(name) => name}
-          />
+          <List name="folder" label={text.names} rows={shown} keyOf={(name) => name}>
+            {(name) => (
+              <PlaceLink view="secrets" parts={[mount.path, `${path}${name}`]}>
+                {name}
+              </PlaceLink>
+            )}
+          </List>
         </>
       )}
     </div>
   )
 }
-
-const columnsIn = (mount: SecretMount, folder: string): readonly Column<string>[] => [
-  {
-    id: 'name',
-    title: text.name,
-    cell: (name) => (
-      <PlaceLink view="secrets" parts={[mount.path, `${folder}${name}`]}>
-        {name}
-      </PlaceLink>
-    ),
-  },
-]
 
 /** Opens a secret that no list shows, or one that is about to be written. */
 function OpenPath({ mount, folder }: { readonly mount: SecretMount; readonly folder: string }) {

@@ -104,7 +104,7 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
         onChange={setMaxVersions}
       />
       <Field label={text.deleteAfter} hint={text.deleteAfterHint} value={after} onChange={setAfter} />
-      <label className="check">
+      <label className="check-field">
         <input
           type="checkbox"
           checked={isCasRequired}

@@ -2,7 +2,7 @@ import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
-import { type Column, Table } from '../../components/table.tsx'
+import { List } from '../../components/list.tsx'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import type { SecretMount } from './paths.ts'
@@ -49,26 +49,14 @@ export function Search({ mount, folder }: Props) {
       </p>
       <Failure error={error} />
       {state !== undefined && state.found.length > 0 && (
-        <Table
-          name="found-names"
-          label={text.found}
-          columns={columnsOf(mount)}
-          rows={state.found}
-          keyOf={(path) => path}
-        />
+        <List name="found-names" label={text.found} rows={state.found} keyOf={(path) => path}>
+          {(path) => (
+            <PlaceLink view="secrets" parts={[mount.path, path]}>
+              {path}
+            </PlaceLink>
+          )}
+        </List>
       )}
     </search>
   )
 }
-
-const columnsOf = ({ path: mount }: SecretMount): readonly Column<string>[] => [
-  {
-    id: 'path',
-    title: text.name,
-    cell: (path) => (
-      <PlaceLink view="secrets" parts={[mount, path]}>
-        {path}
-      </PlaceLink>
-    ),
-  },
-]

@@ -4,6 +4,7 @@ import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { State } from '../../components/state.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { PlaceLink } from '../../shell/use-place.tsx'
@@ -20,11 +21,13 @@ import { endpointPath, type SecretPlace } from './place.ts'
 
 const text = strings.secrets
 
-type State = { readonly destroyed: boolean; readonly deletion_time: string }
+type Facts = { readonly destroyed: boolean; readonly deletion_time: string }
 
 /** What can be done with a version. */
-export const stateOf = ({ destroyed, deletion_time: at }: State): 'there' | 'deleted' | 'destroyed' =>
+export const stateOf = ({ destroyed, deletion_time: at }: Facts): 'there' | 'deleted' | 'destroyed' =>
   destroyed ? 'destroyed' : at !== '' && Date.parse(at) <= serverNow() ? 'deleted' : 'there'
+
+const kinds = { there: 'good', deleted: 'warning', destroyed: 'over' } as const
 
 type Version = Metadata['versions'][string] & { readonly number: number }
 
@@ -75,24 +78,25 @@ const columnsOf = (place: SecretPlace, current: number, shown: number): readonly
         </PlaceLink>
       ),
   },
-  { id: 'created', title: text.created, width: '13rem', cell: (row) => <Time at={row.created_time} /> },
+  { id: 'created', title: text.created, width: '12rem', cell: (row) => <Time at={row.created_time} /> },
   { id: 'by', title: text.by, cell: (row) => row.created_by.actor },
-  { id: 'state', title: text.state, width: '9rem', cell: (row) => <StateText row={row} /> },
+  { id: 'state', title: text.state, width: '15rem', cell: (row) => <StateText row={row} /> },
   {
     id: 'actions',
     title: text.actions,
-    width: '19rem',
+    width: '21rem',
     cell: (row) => <VersionActions place={place} row={row} current={current} shown={shown} />,
   },
 ]
 
 const StateText = ({ row }: { readonly row: Version }) => {
   const state = stateOf(row)
-  if (state !== 'there' || row.deletion_time === '') return text.stateNames[state]
+  if (state !== 'there' || row.deletion_time === '')
+    return <State kind={kinds[state]}>{text.stateNames[state]}</State>
   return (
-    <>
+    <State kind="waiting">
       {text.until} <Time at={row.deletion_time} />
-    </>
+    </State>
   )
 }
 

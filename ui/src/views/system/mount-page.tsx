@@ -6,6 +6,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
+import { typedDuration } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -96,8 +97,8 @@ function Disable({ kind, path }: { readonly kind: Kind; readonly path: string })
 function Tune({ kind, path, mount }: Props) {
   const changed = useChanged()
   const [description, setDescription] = useState(mount.description)
-  const [ttl, setTtl] = useState(`${mount.config.default_lease_ttl}s`)
-  const [maxTtl, setMaxTtl] = useState(`${mount.config.max_lease_ttl}s`)
+  const [ttl, setTtl] = useState(typedDuration(mount.config.default_lease_ttl))
+  const [maxTtl, setMaxTtl] = useState(typedDuration(mount.config.max_lease_ttl))
   const [visibility, setVisibility] = useState(mount.config.listing_visibility ?? 'hidden')
   const [outcome, setOutcome] = useState<{ error?: unknown; saved?: boolean }>({})
   const save = async (event: FormEvent) => {
