@@ -117,12 +117,15 @@ async function logIn(browser: Browser, { url, rootToken }: ServerProcess): Promi
   return page
 }
 
+/** Of a table or a list. */
+const rows = `'.table-body [role=row], .list > li'`
+
 /** Opens a view by its address, as a link does, and waits for its rows to be painted. */
 const open = (address: string) => `new Promise((resolve) => {
   const began = performance.now()
   location.hash = ${JSON.stringify(address)}
   const look = () => {
-    if (document.querySelector('.table-body [role=row]') === null) requestAnimationFrame(look)
+    if (document.querySelector(${rows}) === null) requestAnimationFrame(look)
     else requestAnimationFrame(() => resolve(performance.now() - began))
   }
   look()
@@ -136,7 +139,7 @@ const scroll = `new Promise((resolve) => {
   const step = (now) => {
     longest = Math.max(longest, now - before)
     before = now
-    most = Math.max(most, document.querySelectorAll('.table-body [role=row]').length)
+    most = Math.max(most, document.querySelectorAll(${rows}).length)
     const part = Math.min(1, (now - began) / 1000)
     list.scrollTop = part * (list.scrollHeight - list.clientHeight)
     if (part < 1) requestAnimationFrame(step)
