@@ -49,6 +49,7 @@ beforeAll(async () => {
     bound_subject: 'ci',
     token_policies: ['default'],
   })
+  await made('auth/jwt/cel/role/people', { cel_program: { expression: '{"sub": claims.sub}' } })
   await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: 'none' })
   await made('auth/people/users/lee', { password: 'correct' })
   for (let tries = 0; tries < 5; tries += 1)
@@ -234,8 +235,8 @@ async function namesInSources(): Promise<string[]> {
   const files = await Array.fromAsync(glob('**/*.tsx', { cwd: folder }))
   const texts = await Promise.all(files.map((file) => readFile(join(folder, file), 'utf8')))
   return texts
-    .flatMap((text) => [...text.matchAll(/<(?:Table|List)\s+(?:name="([\w-]+)"|label)/g)])
-    .map(([tag, name]) => name ?? tag)
+    .flatMap((text) => [...text.matchAll(/<(?:Table\s+(?:name="([\w-]+)")?|List\s+name="([\w-]+)")/g)])
+    .map(([tag, table, list]) => table ?? list ?? tag)
     .toSorted()
 }
 

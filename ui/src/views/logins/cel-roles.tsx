@@ -4,7 +4,7 @@ import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
-import { Table } from '../../components/table.tsx'
+import { List } from '../../components/list.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
@@ -48,23 +48,13 @@ function ListedCelRoles({ mount, picked }: Mount & { readonly picked: string }) 
         {data.length === 0 ? (
           <EmptyState title={text.cel.none}>{text.cel.noneNext}</EmptyState>
         ) : (
-          <Table
-            name="cel-roles"
-            label={text.tabs.cel}
-            columns={[
-              {
-                id: 'name',
-                title: text.role,
-                cell: (name: string) => (
-                  <PlaceLink view="logins" parts={[mount, 'cel', name]}>
-                    {name}
-                  </PlaceLink>
-                ),
-              },
-            ]}
-            rows={data}
-            keyOf={(name) => name}
-          />
+          <List name="cel-roles" label={text.tabs.cel} rows={data} keyOf={(name) => name}>
+            {(name) => (
+              <PlaceLink view="logins" parts={[mount, 'cel', name]}>
+                {name}
+              </PlaceLink>
+            )}
+          </List>
         )}
       </div>
       {picked !== '' && <CelRole mount={mount} name={picked} key={picked} />}

@@ -80,7 +80,7 @@ const columnsOf = (kind: Kind): readonly Column<Row>[] => [
 ]
 
 const typeOf = ({ type, options }: Mount): string =>
-  options?.['version'] === undefined ? type : `${type}, ${text.version} ${options['version']}`
+  options?.['version'] === undefined ? type : `${type}, ${text.version.toLowerCase()} ${options['version']}`
 
 function Enable({ kind }: { readonly kind: Kind }) {
   const client = useQueryClient()
