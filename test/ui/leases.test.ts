@@ -30,7 +30,7 @@ test('an operator browses leases, renews one, and revokes it and all below a pre
   await using opened = await openAs(`${server.url}/ui/#/leases`, await tokenOf('root'))
   const { page, complaints } = opened
   for (const name of ['engine/', 'creds/', 'ci/']) await page.getByRole('link', { name, exact: true }).click()
-  await page.getByRole('heading', { name: 'engine/creds/ci/' }).waitFor()
+  await page.getByRole('heading', { name: 'engine/creds/ci/', exact: true }).waitFor()
   await expectAccessible(page)
   await page.getByRole('list', { name: 'Leases' }).getByRole('link').first().click()
 
@@ -39,7 +39,7 @@ test('an operator browses leases, renews one, and revokes it and all below a pre
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Revoke' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke' }).click()
-  await page.getByRole('heading', { name: 'engine/creds/ci/' }).waitFor()
+  await page.getByRole('heading', { name: 'engine/creds/ci/', exact: true }).waitFor()
   expect(provider.alive.size).toBe(1)
 
   await page.getByRole('button', { name: 'Revoke all' }).click()

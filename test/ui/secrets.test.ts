@@ -182,7 +182,7 @@ test('a search finds names in all folders below, says how far it came, and leave
   const { page } = opened
   await field(page, 'Search names here and below').fill('DB')
   await page.getByRole('button', { name: 'Search' }).click()
-  const found = page.getByRole('table', { name: 'Found names' })
+  const found = page.getByRole('list', { name: 'Found names' })
   await found.getByRole('link', { name: 'shop/db' }).waitFor()
   await page.getByText('folders that your token may not list: 1').waitFor()
   await expectAccessible(page)
