@@ -111,6 +111,7 @@ const ceremonies: DocumentedCall[] = [
 const system: DocumentedCall[] = [
   { ask: 'post /sys/policies/acl/{path}', params: { path: 'deploy' }, body: { policy: rules }, status: 204 },
   { ask: 'post /sys/policies/acl/{name}/what-if', params: { name: 'deploy' }, body: { policy: rules } },
+  { ask: 'post /sys/policies/explain', body: { path: 'team/a', policies: ['deploy'] } },
   { ask: 'get /sys/policies/acl', query: '?list=true' },
   { ask: 'get /sys/policies/acl/{path}', params: { path: 'deploy' } },
   {

@@ -56,6 +56,58 @@ test('an operator writes a policy; a syntax error is named with its line', async
   expect(complaints).toEqual([])
 })
 
+test('an editor completes paths, warns of rules that never match, and says who may do what and why', async () => {
+  await using opened = await open(await tokenOf('root'), '/policies/bench')
+  const { page, complaints } = opened
+  const policy = page.getByRole('textbox', { name: 'Policy', exact: true })
+  await policy.fill(
+    '# path "nowhere/a" { }\npath "auth/token/crea*te" { capabilities = ["update"] }\npath "auth/to+/x" { capabilities = ["read"] }\npath "nowhere/*" { capabilities = ["read"] }\npath "sys/mounts" { capabilities = ["deny"] }\npath "sys/mounts" { capabilities = ["read"] }\n',
+  )
+  const warnings = page.getByRole('list', { name: 'Rules that may not do what is meant' })
+  await warnings.getByText('no mount and no namespace').waitFor()
+  expect(await warnings.getByRole('listitem').allTextContents()).toEqual([
+    expect.stringMatching(/^Line 2, .* \* matches anything at the end only/),
+    expect.stringMatching(/^Line 3, .* \+ matches a whole part/),
+    expect.stringMatching(/^Line 4, nowhere\/\*: it never matches/),
+    expect.stringMatching(/^Line 6, .* line 5 denies the same path/),
+  ])
+  await policy.fill('')
+  await page.getByRole('combobox', { name: 'Paths' }).fill('auth/tok')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Remove auth/token/*' }).waitFor()
+  await page.getByRole('combobox', { name: 'Capabilities' }).fill('read')
+  await page.keyboard.press('Enter')
+  await page.getByRole('button', { name: 'Insert' }).click()
+  expect(await policy.inputValue()).toBe('path "auth/token/*" {\n  capabilities = ["read"]\n}\n')
+  await expectAccessible(page)
+
+  const bench = page.getByRole('region', { name: 'Who may do what, and why?' })
+  await bench.getByRole('textbox', { name: 'Path' }).fill('auth/token/lookup-self')
+  await bench.getByRole('button', { name: 'Ask' }).click()
+  await bench.getByText('The rule grants it.').waitFor()
+  await bench.getByRole('combobox', { name: 'Operation' }).selectOption('update')
+  await bench.getByRole('button', { name: 'Ask' }).click()
+  await bench.getByText('does not name this capability').waitFor()
+  await bench.getByText('auth/token/*: read').waitFor()
+  await page.getByRole('button', { name: 'What would change?' }).click()
+  await page.getByText(/^Of 0 uses in 30 days, 0 would be denied/).waitFor()
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('Saved').waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'History' }).waitFor()
+
+  await page.getByRole('link', { name: 'Policies' }).click()
+  await bench.getByRole('combobox', { name: 'Who', exact: true }).selectOption('entity')
+  await bench.getByRole('combobox', { name: 'A person, with the default policy' }).fill(markup)
+  await page.keyboard.press('Enter')
+  await bench.getByRole('textbox', { name: 'Path' }).fill('team/a')
+  await bench.getByRole('button', { name: 'Ask' }).click()
+  await bench.getByText('team/*: read').waitFor()
+  await expectAccessible(page)
+  expect(complaints).toEqual([])
+})
+
 test('a reader of policies sees them without buttons, and asks what the token may do', async () => {
   await using opened = await open(await tokenOf('auditor'), '/policies/deploy')
   const { page } = opened

@@ -180,6 +180,18 @@ export class Access {
     return this.#aclOf(isAbove ? undefined : token, namespace, 'invalid accessor')
   }
 
+  /**
+   * The rights of a token of this namespace, named by its accessor. Throws `invalid` if there is none, or if its entity
+   * is disabled or gone.
+   */
+  async rightsOfAccessor(accessor: string, namespace: Namespace): Promise<Acl> {
+    const token = await this.#parts.tokens.lookupByAccessor(accessor)
+    if (token?.namespace !== namespace.id) throw fail('invalid', 'invalid accessor')
+    const rights = await this.#rightsOf(token)
+    if (typeof rights === 'string') throw refuse('invalid', `the entity of the token is ${rights}`)
+    return rights.acl
+  }
+
   async #aclOf(
     token: Token | undefined,
     namespace: Namespace,

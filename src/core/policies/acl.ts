@@ -15,7 +15,7 @@ import { type PolicyRef, type Rule, RuleTable } from './rule-table.ts'
 import { beginningOf, fillTemplate, isOfLogin, type TemplateContext } from './templates.ts'
 
 export type { AclOperation } from './capabilities.ts'
-export type { PolicyRef } from './rule-table.ts'
+export type { PolicyRef, Rule } from './rule-table.ts'
 
 /**
  * An operation to authorize. `path` is relative to the namespace of the policies and has no leading slash; a
@@ -63,6 +63,8 @@ export interface Acl {
   covers(request: Pick<AclRequest, 'operation' | 'path'>, path: string): boolean
   /** The policies whose rules grant an allowed operation, for the audit log. */
   granting(request: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[]
+  /** The rules for a path: the one that decides, if there is any, and then the others, which it precedes. */
+  matching(request: Pick<AclRequest, 'operation' | 'path'>): readonly Rule[]
   /**
    * Sorted; `["deny"]` if empty. What a rule for another spelling withholds is left out if the path comes with
    * `canonicalize`. docs/contract/tokens-and-policies.md#asking-for-capabilities
@@ -101,6 +103,7 @@ export const rootAcl: Acl = {
   decide: () => allowedWithSudo,
   covers: () => true,
   granting: () => rootPolicies,
+  matching: () => [],
   capabilities: () => ['root'],
   resultant: () => ({ root: true }),
   mountAccess: () => true,
@@ -267,6 +270,16 @@ class RuleAcl implements Acl {
     return sources
       .filter(({ grants }) => (grants.bits & requiredBit[operation]) !== 0)
       .map(({ policy }) => policy)
+  }
+
+  matching({ operation, path }: Pick<AclRequest, 'operation' | 'path'>): readonly Rule[] {
+    const decided = this.#ruleFor(operation, path)
+    if (decided === undefined) return []
+    const spelled = isListing(operation) ? [path.replace(/\/$/, ''), path.replace(/\/?$/, '/')] : [path]
+    const others = [...this.#rules()].filter(
+      (rule) => rule !== decided && spelled.some((text) => matches(rule.pattern, text)),
+    )
+    return [decided, ...others]
   }
 
   #isClosed(path: string, canonicalize: Canonicalize | undefined): boolean {

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '../../lib/text/json.ts'
-import type { Acl, AclRequest, Canonicalize, Decision, PolicyRef } from './acl.ts'
+import type { Acl, AclRequest, Canonicalize, Decision, PolicyRef, Rule } from './acl.ts'
 
 /**
  * Grants nothing: a token has no rights outside its namespace and the namespaces below it.
@@ -9,6 +9,7 @@ export const noRights: Acl = {
   decide: ({ operation }) => ({ allowed: operation === 'help', sudo: false }),
   covers: () => true,
   granting: () => [],
+  matching: () => [],
   capabilities: () => ['deny'],
   resultant: () => ({ root: false, exact_paths: {}, glob_paths: {} }),
   mountAccess: () => false,
@@ -60,6 +61,10 @@ export class RelativeAcl implements Acl {
 
   granting({ operation, path }: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[] {
     return this.#acl.granting({ operation, path: this.#prefix + path })
+  }
+
+  matching({ operation, path }: Pick<AclRequest, 'operation' | 'path'>): readonly Rule[] {
+    return this.#acl.matching({ operation, path: this.#prefix + path })
   }
 
   capabilities(path: string, canonicalize?: Canonicalize): string[] {

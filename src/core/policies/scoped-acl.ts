@@ -6,6 +6,7 @@ import {
   type Canonicalize,
   type Decision,
   type PolicyRef,
+  type Rule,
 } from './acl.ts'
 
 /**
@@ -68,6 +69,10 @@ export class ScopedAcl implements Acl {
 
   granting(request: Pick<AclRequest, 'operation' | 'path'>): readonly PolicyRef[] {
     return (ownTokenPaths.has(request.path) ? this.#whole : this.#granting).granting(request)
+  }
+
+  matching(request: Pick<AclRequest, 'operation' | 'path'>): readonly Rule[] {
+    return this.#whole.matching(request)
   }
 
   capabilities(path: string, canonicalize?: Canonicalize): string[] {

@@ -19,6 +19,7 @@ import { type InFlightParts, reportResources } from './node/reports.ts'
 import { type SnapshotParts, snapshotResources } from './node/snapshot.ts'
 import { passwordPolicyResources } from './password-policies.ts'
 import { policyResources } from './policies.ts'
+import { policyExplainResource } from './policy-explain.ts'
 import { leaseCountResources } from './quotas/lease-counts.ts'
 import { rateLimitResources } from './quotas/rate-limits.ts'
 import { afterCeremonyResources } from './seal/after-ceremony.ts'
@@ -58,6 +59,7 @@ function resourcesOf(core: Core, options: SysOptions, monitors: Monitors): Resou
   const { version, ownKey, takeSnapshot, watchLog, recentLines, document } = options
   return [
     ...policyResources(core),
+    policyExplainResource(core),
     ...passwordPolicyResources(core),
     ...capabilityResources(core),
     ...mountResources({ mounts, namespaces, history, systemTtl, version }),

@@ -543,6 +543,7 @@ describe('operations', () => {
       'system-loggers-post-input': ['level'],
       'system-policies-acl-name-what-if-post-input': ['policy'],
       'system-policies-acl-path-post-input': ['policy'],
+      'system-policies-explain-post-input': ['path'],
       'system-policies-password-name-post-input': ['policy'],
       'system-quotas-lease-count-name-post-input': ['max_leases'],
       'system-quotas-rate-limit-name-post-input': ['rate'],

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 3a72b40c89db971034e752453204ed5a
+// made by `npm run ui:types` from the server's OpenAPI document 3899b545070ea6594cb510eaf600bb10
 
 export interface paths {
     "/health/live": {
@@ -1074,6 +1074,22 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["system-policy-path-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/policies/explain": {
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["system-policies-explain-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-policies-explain-post-answer"];
                     };
                 };
             };
@@ -6030,6 +6046,48 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-explain-post-data": {
+            allowed: boolean;
+            sudo: boolean;
+            /** @enum {string} */
+            reason: "root" | "granted" | "no_rule" | "denied" | "not_granted" | "withheld";
+            rule?: ({
+                path: string;
+                capabilities: string[];
+                policies: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            others: ({
+                path: string;
+                capabilities: string[];
+                policies: string[];
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-explain-post-input": {
+            path: string;
+            /** @enum {string} */
+            operation?: "create" | "read" | "update" | "patch" | "delete" | "list" | "scan";
+            accessor?: string;
+            entity_id?: string;
+            policies?: string[];
+            policy?: string;
+        };
+        "system-policies-explain-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-policies-explain-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {

@@ -20,6 +20,49 @@ export const readPolicy = defineCall('get', '/sys/policies/acl/{path}', v.object
 export const writePolicy = defineCall('post', '/sys/policies/acl/{path}', warned)
 export const deletePolicy = defineCall('delete', '/sys/policies/acl/{path}', none)
 
+const rule = v.object({ path: v.string(), capabilities: names, policies: names })
+
+export const explain = defineCall(
+  'post',
+  '/sys/policies/explain',
+  v.object({
+    data: v.object({
+      allowed: v.boolean(),
+      sudo: v.boolean(),
+      reason: v.picklist(['root', 'granted', 'no_rule', 'denied', 'not_granted', 'withheld']),
+      rule: v.nullish(rule),
+      others: v.array(rule),
+    }),
+  }),
+)
+
+export const tryPolicy = defineCall(
+  'post',
+  '/sys/policies/acl/{name}/what-if',
+  v.object({
+    data: v.object({
+      days: v.number(),
+      uses: v.number(),
+      lose: v.number(),
+      gain: v.number(),
+      changes: v.array(
+        v.object({
+          entity_id: v.string(),
+          path: v.string(),
+          operation: v.string(),
+          after: v.picklist(['allowed', 'denied']),
+        }),
+      ),
+    }),
+    warnings: v.nullable(names),
+  }),
+)
+
+const table = v.object({ data: v.record(v.string(), v.object({ options: notes })) })
+
+export const secretsTable = defineCall('get', '/sys/mounts', table)
+export const authTable = defineCall('get', '/sys/auth', table)
+
 export const createToken = defineCall(
   'post',
   '/auth/token/create',

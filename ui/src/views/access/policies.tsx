@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
-import { ApiError, dataOrNull, keysOf } from '../../api/errors.ts'
+import { dataOrNull, keysOf } from '../../api/errors.ts'
 import { listPolicies } from '../../api/people.ts'
 import { capabilitiesSelf } from '../../api/server.ts'
 import { Button } from '../../components/button.tsx'
@@ -9,10 +9,13 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { List } from '../../components/list.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
-import { deletePolicy, readPolicy, type StoredPolicy, writePolicy } from './calls.ts'
+import { deletePolicy, readPolicy } from './calls.ts'
+import { PolicyText } from './policy-text.tsx'
+import { useMayExplain, Workbench } from './workbench.tsx'
 
 const text = strings.access
 
@@ -30,6 +33,7 @@ function PolicyList() {
     queryKey: ['policies'],
     queryFn: ({ signal }) => keysOf(listPolicies({}, { signal })),
   })
+  const { may, isKnown: isAskKnown } = useMayExplain()
   const asked = data === undefined || data.length > mostAsked ? [] : data
   const { can } = useCapabilities(asked.map(pathOf))
   // a token may be allowed to list policies that it may not read
@@ -52,7 +56,7 @@ function PolicyList() {
           }
         </List>
       )}
-      <MayI />
+      {isAskKnown && (may ? <Workbench /> : <MayI />)}
     </>
   )
 }
@@ -129,6 +133,7 @@ function Policy({ name }: { readonly name: string }) {
           mayWrite={mayWrite}
         />
       )}
+      {data && name !== 'root' && <ObjectHistory path={path} />}
     </>
   )
 }
@@ -150,103 +155,4 @@ function DeletePolicy({ name }: { readonly name: string }) {
       <p>{text.deletePolicyHint}</p>
     </Confirm>
   )
-}
-
-type TextProps = {
-  readonly name: string
-  readonly stored: StoredPolicy | undefined
-  readonly isNew: boolean
-  readonly mayWrite: boolean
-}
-
-const start = 'path "secret/data/example/*" {\n  capabilities = ["read"]\n}\n'
-
-/** A write replaces everything, so it repeats what the policy has beside its text. */
-const termsOf = (stored: StoredPolicy | undefined, version: number | undefined) => ({
-  ...(stored?.expiration !== undefined && { expiration: stored.expiration }),
-  ...(stored?.allow_slashes_in_identity_templates === true && { allow_slashes_in_identity_templates: true }),
-  ...(stored?.allow_wildcards_in_identity_templates === true && {
-    allow_wildcards_in_identity_templates: true,
-  }),
-  ...(stored?.cas_required === true && { cas_required: true, cas: version }),
-})
-
-/** The editor of a policy. What the server says of a line stands at that line. */
-function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
-  const client = useQueryClient()
-  const [policy, setPolicy] = useState(isNew ? start : (stored?.policy ?? ''))
-  const [version, setVersion] = useState(stored?.version)
-  const [state, setState] = useState<{ error?: unknown; saved?: boolean; warnings?: readonly string[] }>({})
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
-    try {
-      const answer = await writePolicy({
-        params: { path: name },
-        body: { policy, ...termsOf(stored, version) },
-      })
-      setVersion(version === undefined ? undefined : version + 1)
-      await client.invalidateQueries({ queryKey: ['policies'] })
-      setState({ saved: true, warnings: answer?.warnings ?? [] })
-    } catch (error) {
-      setState({ error })
-    }
-  }
-  const fault = faultIn(state.error)
-  if (!mayWrite)
-    return (
-      <pre className="panel policy">
-        <code>{stored?.policy}</code>
-      </pre>
-    )
-  return (
-    <form className="panel" onSubmit={(event) => void save(event)}>
-      {isNew && <p className="note">{text.newPolicy}</p>}
-      <div className="numbered">
-        <LineNumbers lines={policy.split('\n').length} fault={fault?.line} />
-        <Field
-          label={text.policy}
-          mono
-          rows={Math.max(8, policy.split('\n').length + 1)}
-          value={policy}
-          error={fault === undefined ? undefined : text.atLine(fault.line, fault.column, fault.detail)}
-          onChange={(value) => {
-            setPolicy(value)
-            setState({})
-          }}
-        />
-      </div>
-      {fault === undefined && <Failure error={state.error} />}
-      {(state.warnings ?? []).map((warning) => (
-        <p key={warning} className="note">
-          {warning}
-        </p>
-      ))}
-      <div className="actions">
-        <Button type="submit" kind="primary">
-          {text.save}
-        </Button>
-        <span role="status">{state.saved === true && text.saved}</span>
-      </div>
-    </form>
-  )
-}
-
-const LineNumbers = ({ lines, fault }: { readonly lines: number; readonly fault: number | undefined }) => (
-  <ol className="lines" aria-hidden="true">
-    {Array.from({ length: lines }, (_, at) => (
-      <li key={at + 1} className={at + 1 === fault ? 'fault' : ''}>
-        {at + 1}
-      </li>
-    ))}
-  </ol>
-)
-
-type Fault = { readonly line: number; readonly column: number; readonly detail: string }
-
-/** `… At 3:12: …`, as the server names the place of a syntax error. */
-function faultIn(error: unknown): Fault | undefined {
-  if (!(error instanceof ApiError)) return undefined
-  const [, line, column, detail = ''] =
-    /\bAt (\d{1,9}):(\d{1,9}): ([^\n]*)/.exec(error.errors.join('\n')) ?? []
-  return line === undefined ? undefined : { line: Number(line), column: Number(column), detail }
 }
