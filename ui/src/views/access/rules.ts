@@ -4,11 +4,7 @@ import { strings } from '../../strings.ts'
 const text = strings.access.rules
 
 /** A rule as it is typed. The server parses policies; this reads enough for hints while somebody types. */
-type TypedRule = {
-  readonly path: string
-  readonly line: number
-  readonly capabilities: readonly string[]
-}
+type TypedRule = { readonly path: string; readonly line: number; readonly capabilities: readonly string[] }
 
 const quotedOrComment = /"(?:[^"\\\n]|\\.)*"|#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?\*\//g
 const opening = /\bpath\s+"((?:[^"\\\n]|\\.)*)"\s*\{/g
