@@ -105,6 +105,9 @@ test('from a failed login an operator fixes the role: before and after, who else
 
   await page.getByRole('table', { name: 'Failed logins' }).getByRole('link').first().click()
   await page.getByRole('heading', { name: 'Refused: bound_claim_mismatch (400)' }).waitFor()
+  await page
+    .getByText('With the role as it is now, a fresh token with the same claims would be refused, too.')
+    .waitFor()
   await page.getByRole('button', { name: 'Fix this role' }).click()
   const proposal = page.getByRole('region', { name: /^This change would let the refused login in/ })
   await proposal.getByText('bound_claims.ref').waitFor()
@@ -112,7 +115,10 @@ test('from a failed login an operator fixes the role: before and after, who else
   await page.getByText('1 of 1 refused logins would succeed.').waitFor()
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('The role is saved. This login would be let in now.').waitFor()
+  await page.getByText('The role is saved.').waitFor()
+  await page
+    .getByText('With the role as it is now, a fresh token with the same claims would be let in.')
+    .waitFor()
 
   expect((await fixture.root.read(path)).body.data).toEqual({
     ...before,

@@ -672,6 +672,10 @@ export const strings = {
     gone: 'The server no longer has this login',
     allowed: 'This login is allowed',
     refused: (reason: string, status: number) => `Refused: ${reason} (${status})`,
+    now: {
+      allowed: 'With the role as it is now, a fresh token with the same claims would be let in.',
+      refused: 'With the role as it is now, a fresh token with the same claims would be refused, too.',
+    },
     whatToDo: 'What to do:',
     copyReport: 'Copy the report',
     clock: 'Clock',
@@ -947,12 +951,7 @@ export const strings = {
       run: 'Try it',
       apply: 'Put the proposed change into the form',
     },
-    fix: {
-      role: 'Fix this role',
-      config: 'Fix the configuration',
-      saved: 'The role is saved.',
-      letIn: 'This login would be let in now.',
-    },
+    fix: { role: 'Fix this role', config: 'Fix the configuration', saved: 'The role is saved.' },
     pods: {
       ok: 'The cluster can be asked',
       notOk: 'The cluster cannot be asked: nobody can log in',

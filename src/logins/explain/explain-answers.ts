@@ -100,6 +100,8 @@ export const explanation = z.object({
   clock: clock.nullable(),
   checks: z.array(check),
   login: login.nullable(),
+  /** Of a refused login: how it would go with the role and the configuration as they are. */
+  now: z.enum(['allowed', 'refused', 'unknown']).optional(),
   /** Of mounts of type `jwt` and `oidc`. */
   proposals: z.array(z.object({ path: text, fields: z.record(text, z.unknown()) })).optional(),
   /** Set for a refused login, not for one that is only tried. */

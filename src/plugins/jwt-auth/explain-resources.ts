@@ -28,6 +28,7 @@ import { type Role, roleFields } from './config/role.ts'
 import { proposalsOf } from './explain/proposals.ts'
 import type { JwtMethod } from './method.ts'
 import { writtenRole } from './what-if/tried-changes.ts'
+import { judgedNow } from './what-if/what-if.ts'
 
 export type ExplainRouteParts = {
   readonly method: JwtMethod
@@ -91,8 +92,16 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
   const shownFailure = async (exchange: Asking, requestId: string): Promise<Reply> => {
     const explained = explainedFailure(method.failuresOf(exchange.mount), requestId)
     checkMaySee(exchange, roleOfFailure({ role: explained.role, path: explained.path ?? '' }))
-    const role = await method.stateOf(exchange.mount).roles.find(explained.role)
-    return answerOf(exchange, { ...explained, proposals: proposalsOf({ ...explained, role }) })
+    const { mount } = exchange
+    const isCel = explained.path === 'cel/login'
+    const role = isCel ? undefined : await method.stateOf(mount).roles.find(explained.role)
+    const kept = method.failuresOf(mount).find(requestId)
+    const now = role && kept && (await judgedNow(kept, role, method.memoryOf(mount)))
+    return answerOf(exchange, {
+      ...explained,
+      ...(now !== undefined && { now }),
+      proposals: proposalsOf({ ...explained, role }),
+    })
   }
   const unsavedRole = async (
     exchange: Asking,

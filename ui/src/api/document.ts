@@ -12838,6 +12838,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -12932,6 +12934,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -14468,6 +14472,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -14562,6 +14568,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {

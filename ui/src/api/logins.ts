@@ -37,6 +37,7 @@ const explanation = v.object({
     clock: v.nullish(v.object({ offset_seconds: v.number(), estimated: v.boolean(), source: v.string() })),
     checks: v.array(check),
     login: v.nullish(login),
+    now: v.optional(v.picklist(['allowed', 'refused', 'unknown'])),
     proposals: v.optional(v.array(v.object({ path: v.string(), fields: v.record(v.string(), v.unknown()) }))),
     request_id: v.optional(v.string()),
     time: v.optional(v.string()),

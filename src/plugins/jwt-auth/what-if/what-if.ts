@@ -1,11 +1,12 @@
 import { tokenChanges } from '../../../jwt/history/field-changes.ts'
-import { recalled } from '../../../jwt/history/hashed-claims.ts'
+import { KnownValues, recalled } from '../../../jwt/history/hashed-claims.ts'
 import { historyDays } from '../../../jwt/history/history-days.ts'
 import type { JwtFailures } from '../../../jwt/history/sent-token.ts'
 import {
   type AskedChange,
   type Judging,
   nothingShown,
+  type TriedLogin,
   tryLogins,
   type WhatIfPlace,
 } from '../../../jwt/history/try-logins.ts'
@@ -125,7 +126,7 @@ const valuesNamedBy = ({ record, boundClaims }: Role): unknown[] => [
 const tryAll = (context: WhatIfContext, asked: AskedChange<Tried>): Promise<WhatIf> =>
   tryLogins<Tried>(context, asked, {
     judge,
-    nobody: ({ tokenType, ready }) => ({ role: readRole('', {}), ready, tokenType, keyIds: undefined }),
+    nobody,
     describe: (roleName, login, { tried, claims, verdict: { name: check, refused, index = 0 } }) => {
       const facts = {
         ready: tried?.ready,
@@ -145,31 +146,65 @@ const tryAll = (context: WhatIfContext, asked: AskedChange<Tried>): Promise<What
     refusals: (by) => triedFailures(context, asked, by),
   })
 
+type KeptFailure = NonNullable<ReturnType<JwtFailures['find']>>
+
+/** A refused login as it is judged; undefined: nothing that could be judged is kept. */
+function refusedLogin({ failure, kept }: KeptFailure, known: KnownValues): TriedLogin | undefined {
+  const { path } = failure
+  // a program would have to judge the claims themselves
+  if (kept === undefined || (path !== 'login' && path !== 'oidc/callback')) return undefined
+  const login = {
+    path,
+    asToken: failure.as_token,
+    byDefault: false,
+    address: failure.remote_address,
+    algorithm: failure.alg,
+    keyId: failure.kid,
+    matched: {},
+  } as const
+  return { login, recalled: recalled(kept, known) }
+}
+
+/** What an operator sees of a refused login, which is seen of no other one. */
+const seenOf = ({ trace }: KeptFailure): unknown[] => trace.checks.flatMap((check) => [check.seen].flat())
+
+/** How a refused login would go with a role, and the configuration, as they are now. */
+export async function judgedNow(
+  failure: KeptFailure,
+  role: Role,
+  { mount, state, history }: Pick<WhatIfContext, 'mount' | 'state' | 'history'>,
+): Promise<'allowed' | 'refused' | 'unknown'> {
+  const known = new KnownValues(await history.hash())
+  known.add([...valuesNamedBy(role), ...seenOf(failure)])
+  const tried = refusedLogin(failure, known)
+  if (tried === undefined) return 'unknown'
+  const now = { role, ready: await state.findConfig(), tokenType: mount.config.token_type, keyIds: undefined }
+  const { refused, unknown } = judge(tried, now, nobody(now))
+  return refused !== undefined ? 'refused' : unknown.length > 0 ? 'unknown' : 'allowed'
+}
+
+/** With the role of nobody, to which nothing is the same as before. */
+const nobody = ({ tokenType, ready }: Tried): Tried => ({
+  role: readRole('', {}),
+  ready,
+  tokenType,
+  keyIds: undefined,
+})
+
 function* triedFailures(
   { failures, mount, now, isSeen }: WhatIfContext,
   { role, changeOf }: AskedChange<Tried>,
   { twice, known }: Parameters<Judging<Tried>['refusals']>[0],
 ): ReturnType<WhatIfParts['refusals']> {
   const since = now - historyDays(mount) * 86_400_000
-  for (const { failure, kept: claims, trace } of failures.kept()) {
+  for (const one of failures.kept()) {
+    const { failure } = one
     const change = changeOf(failure.role)
     const isConcerned = role === undefined || failure.role === role
-    // a program would have to judge the claims themselves
-    const isJudged = failure.path === 'login' || failure.path === 'oidc/callback'
-    if (claims === undefined || change === undefined || !isConcerned || !isJudged) continue
-    if (Date.parse(failure.time) < since) continue
-    // what an operator sees of a refused login is seen of no other one
-    const seen = known(trace.checks.flatMap((check) => [check.seen].flat()))
-    const login = {
-      path: failure.path,
-      asToken: failure.as_token,
-      byDefault: false,
-      address: failure.remote_address,
-      algorithm: failure.alg,
-      keyId: failure.kid,
-      matched: {},
-    } as const
+    if (change === undefined || !isConcerned || Date.parse(failure.time) < since) continue
+    const tried = refusedLogin(one, known(seenOf(one)))
+    if (tried === undefined) continue
     const requestId = isSeen(failure.role) ? failure.request_id : ''
-    yield { requestId, ...twice({ login, recalled: recalled(claims, seen) }, change) }
+    yield { requestId, ...twice(tried, change) }
   }
 }

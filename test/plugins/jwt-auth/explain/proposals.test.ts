@@ -10,8 +10,8 @@ afterAll(() => fixture[Symbol.asyncDispose]())
 
 const shop = { repository: 'acme/shop' }
 
-/** Each mistake with the fields that are proposed for the role. */
-const mistakes: readonly { name: string; role: Fields; claims?: Fields; fields: Fields }[] = [
+/** Each mistake with the fields that are proposed for the role. Of claims inside others nothing is remembered. */
+const mistakes: readonly { name: string; role: Fields; claims?: Fields; fields: Fields; now?: string }[] = [
   {
     name: 'an audience in capitals',
     role: { bound_audiences: ['Gatehouse'] },
@@ -53,12 +53,14 @@ const mistakes: readonly { name: string; role: Fields; claims?: Fields; fields: 
     role: { bound_claims: { 'job.env': 'prod' } },
     claims: { job: { env: 'prod' } },
     fields: { bound_claims: { '/job/env': 'prod' } },
+    now: 'unknown',
   },
   {
     name: 'a claim that is deeper',
     role: { bound_claims: { env: 'prod' } },
     claims: { job: { env: 'prod' } },
     fields: { bound_claims: { '/job/env': 'prod' } },
+    now: 'unknown',
   },
   {
     name: 'the name of a claim in capitals',
@@ -71,6 +73,7 @@ const mistakes: readonly { name: string; role: Fields; claims?: Fields; fields: 
     role: { user_claim: 'user.id' },
     claims: { user: { id: 'ann' } },
     fields: { user_claim: '/user/id', user_claim_json_pointer: true },
+    now: 'unknown',
   },
   { name: 'no groups', role: { groups_claim: 'groups' }, fields: { groups_claim_optional: true } },
   {
@@ -88,7 +91,7 @@ const mistakes: readonly { name: string; role: Fields; claims?: Fields; fields: 
 ]
 
 describe('a refused login comes with fields of the role that let it in', () => {
-  test.each(mistakes)('$name', async ({ role, claims, fields }) => {
+  test.each(mistakes)('$name', async ({ role, claims, fields, now = 'allowed' }) => {
     const mount = await fixture.mount({ role })
     const jwt = await fixture.sign(claims)
     const refused = await fixture.login(mount, { jwt })
@@ -98,8 +101,10 @@ describe('a refused login comes with fields of the role that let it in', () => {
     const tried = await fixture.explain(mount, { jwt, role_fields: written })
     const unsaved = await fixture.login(mount, { jwt })
     await fixture.root.write(`auth/${mount}/role/ci`, written)
+    const again = await fixture.root.read(`auth/${mount}/explain?request_id=${refused.body.request_id}`)
 
     expect(shown.body.data?.['proposals']).toEqual([{ path: 'role/ci', fields }])
+    expect([shown.body.data?.['now'], again.body.data?.['now']]).toEqual(['refused', now])
     expect(tried.body.data).toMatchObject({ allowed: true, proposals: [] })
     expect(unsaved.status).not.toBe(200)
     expect((await fixture.login(mount, { jwt })).status).toBe(200)

@@ -33,6 +33,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     remote_address: '',
     report: '',
     clock: null,
+    now: '',
   })
 
   test.each([
@@ -320,8 +321,9 @@ describe('explain by the request id of a refused browser login', () => {
     await writeRole(server, { bound_claims: { dept: 'dev' } })
 
     expect(before?.['proposals']).toMatchObject([{ fields: { bound_claims: { dept: ['ops', 'dev'] } } }])
+    expect(before?.['now']).toBe('refused')
     // the change that was proposed is there
-    expect(await explained()).toEqual({ ...before, proposals: [] })
+    expect(await explained()).toEqual({ ...before, now: 'allowed', proposals: [] })
     expect((await logIn(server, provider, { dept: 'dev' })).status).toBe(200)
   })
 })

@@ -25,6 +25,7 @@ export function ExplanationPanel({
     status,
     error,
     cause,
+    now,
     role,
     request_id: id,
     time,
@@ -37,6 +38,7 @@ export function ExplanationPanel({
       </h2>
       {!allowed && <p className="mono">{error}</p>}
       {cause !== '' && <p className="mono">{cause}</p>}
+      {now !== undefined && now !== 'unknown' && <p className="note">{text.now[now]}</p>}
       <Advice explanation={explanation} />
       {children}
       <dl className="facts">

@@ -21,18 +21,18 @@ type Fixing = { readonly role: Values } | { readonly config: Values }
 
 /** The way from a refused login to the role or the configuration, with the change that would have let it in. */
 export function FixLogin({ mount, explanation, onSaved }: Props) {
-  const { role, request_id: id, proposals = [] } = explanation
+  const { role, proposals = [] } = explanation
   const [rolePath, configPath] = [`auth/${mount}/role/${role}`, `auth/${mount}/config`]
   const { can } = useCapabilities([rolePath, configPath])
   const [fixing, setFixing] = useState<Fixing>()
-  const [verdict, setVerdict] = useState('')
+  const [isSaved, setSaved] = useState(false)
   const forRole = proposalFor(explanation, role)
   const forConfig = proposals.find(({ path }) => path === 'config')?.fields
   const close = () => setFixing(undefined)
   return (
     <>
-      <p role="status" className={verdict === '' ? 'hidden' : 'note'}>
-        {verdict}
+      <p role="status" className={isSaved ? 'note' : 'hidden'}>
+        {isSaved && text.saved}
       </p>
       {fixing === undefined && (
         <div className="actions">
@@ -64,9 +64,8 @@ export function FixLogin({ mount, explanation, onSaved }: Props) {
           name={role}
           proposal={fixing.role}
           onCancel={close}
-          onSaved={(report) => {
-            const isLetIn = id !== undefined && report?.refusals.request_ids.includes(id) === true
-            setVerdict(isLetIn ? `${text.saved} ${text.letIn}` : text.saved)
+          onSaved={() => {
+            setSaved(true)
             close()
             onSaved()
           }}

@@ -35,7 +35,7 @@ type Props = {
   /** Whether trying it makes the server ask others, so that it waits for a button. */
   readonly isCostly?: boolean
   /** Throws what the server says. */
-  readonly write: (body: Values, report: WhatIf | undefined) => Promise<unknown>
+  readonly write: (body: Values) => Promise<unknown>
   readonly onCancel?: () => void
   /** Above the fields. */
   readonly children?: ReactNode
@@ -87,7 +87,7 @@ export function ObjectEditor({
     try {
       if (body.problem !== undefined) throw new Error(body.problem)
       if (unfilled.length > 0) throw new Error(text.unfilled(unfilled.join(', ')))
-      await write({ ...body.values, ...guardOf(report) }, report)
+      await write({ ...body.values, ...guardOf(report) })
     } catch (failure) {
       setError(failure)
     }

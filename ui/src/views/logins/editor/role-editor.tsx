@@ -8,7 +8,7 @@ import { Select } from '../../../components/select.tsx'
 import { ChangedFields } from '../../../history/changed-fields.tsx'
 import { useCapabilities } from '../../../shell/capabilities.ts'
 import { strings } from '../../../strings.ts'
-import { roleWhatIf, type WhatIf, writeLoginRole } from './calls.ts'
+import { roleWhatIf, writeLoginRole } from './calls.ts'
 import { ObjectEditor } from './object-editor.tsx'
 import { presets } from './presets.ts'
 import { alwaysSent, roleFields } from './role-fields.ts'
@@ -23,8 +23,7 @@ type Props = Mount & {
   readonly name: string
   /** A change to begin with, of which before and after are shown. */
   readonly proposal?: Values
-  /** Gets what the server has said of this save before. */
-  readonly onSaved: (report: WhatIf | undefined) => void
+  readonly onSaved: () => void
   readonly onCancel: () => void
 }
 
@@ -107,11 +106,11 @@ function RoleForm({ mount, name, stored, proposal, changes, onSaved, onCancel, c
       changes={{ ...changes, ...proposal }}
       always={alwaysSent}
       tryOut={mayTry ? (body, options) => roleWhatIf({ params, body: { ...body } }, options) : undefined}
-      write={async (body, report) => {
+      write={async (body) => {
         await writeLoginRole({ params, body: { ...body } })
         for (const key of ['login-roles', 'login-role', 'login-lint', 'history'])
           await client.invalidateQueries({ queryKey: [key] })
-        onSaved(report)
+        onSaved()
       }}
       onCancel={onCancel}
       beside={(body, apply) =>
