@@ -105,8 +105,8 @@ export class PolicyUses {
     const { view, random } = this.#parts
     this.#hash ??= (await openKeyedHashes(view, random, 'keys', ['use'])).use
     await view.putIfAbsent(sinceKey, { at: this.#since })
-    for await (const page of pagesOf([...this.#waiting])) {
-      for (const [key] of page) this.#waiting.delete(key)
+    for await (const keys of pagesOf([...this.#waiting.keys()])) {
+      const page = keys.flatMap((key) => this.#taken(key))
       const written = await Promise.allSettled(page.map(([key, use]) => ifReadable(this.#add(key, use))))
       for (const [at, [key, use]] of page.entries())
         if (written[at]?.status === 'rejected') this.#wait(key, use)
@@ -114,6 +114,13 @@ export class PolicyUses {
       if (failed !== undefined) throw failed.reason
     }
     if (this.#added >= Math.min(addedBeforeTidying, this.#parts.most)) await this.tidy()
+  }
+
+  /** A use that waits, with all that was counted until now. Empty if it has made room for others. */
+  #taken(key: string): (readonly [key: string, use: CountedUse])[] {
+    const use = this.#waiting.get(key)
+    this.#waiting.delete(key)
+    return use === undefined ? [] : [[key, use]]
   }
 
   async #add(text: string, use: CountedUse): Promise<void> {
