@@ -178,19 +178,13 @@ test('survives a restart, until it is off', async () => {
 test('requests that come while uses are recorded count', async () => {
   await using other = await startTestServer({ settings: { POLICY_USES: '500' } })
   await other.root.write('sys/policies/acl/ops', usual)
-  const { body } = await other.root.write('auth/token/create', {
-    policies: ['ops'],
-    no_default_policy: true,
-  })
+  const { body } = await other.root.write('auth/token/create', { policies: ['ops'], no_default_policy: true })
   const client = other.as(String(body.auth?.client_token))
   const paths = Array.from({ length: 300 }, (_, number) => `kv/${number}`)
   for (const path of paths) await client.read(path)
   const tried = async () => (await whatIf('ops', usual, other.root)).body.data
 
-  const [, ...reads] = await Promise.all([
-    tried(),
-    ...paths.slice(-50).map((path) => client.read(path)),
-  ])
+  const [, ...reads] = await Promise.all([tried(), ...paths.slice(-50).map((path) => client.read(path))])
 
   expect(await tried()).toMatchObject({ uses: 300, requests: 300 + reads.length })
 })
