@@ -244,3 +244,40 @@ test('from an explanation an operator fixes the configuration, and the same toke
   )
   expect(complaints).toEqual([])
 })
+
+test('a configuration is not saved without a secret that it had, nor unseen if somebody would lose access', async () => {
+  const mount = await fixture.mount({
+    config: {
+      oidc_discovery_url: fixture.issuer.url,
+      oidc_client_id: 'gatehouse',
+      oidc_client_secret: 'hush',
+      provider_config: {
+        provider: 'okta',
+        org_url: 'https://acme.okta.com',
+        api_token: 'hidden',
+        fetch_groups: true,
+      },
+    },
+  })
+  await fixture.login(mount, { jwt: await fixture.sign() })
+  const config = async () => (await fixture.root.read(`auth/${mount}/config`)).body.data
+  const before = await config()
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/status`, 'root')
+  const { page, complaints } = opened
+
+  await page.getByRole('link', { name: 'Edit' }).click()
+  await page.getByRole('textbox', { name: 'Required issuer of JWTs' }).fill('https://elsewhere.example')
+  await page.getByRole('textbox', { name: 'Client secret' }).fill('hush')
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('api_token may be set, and nobody can read it').waitFor()
+  await page.getByText('More', { exact: true }).click()
+  const directory = { ...Object(before?.['provider_config']), api_token: 'hidden' }
+  await page.getByRole('textbox', { name: 'Groups from a directory' }).fill(JSON.stringify(directory))
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('alert').getByText(/guard/).waitFor()
+  await page.getByRole('button', { name: 'Check what this would mean' }).click()
+  await page.getByText('1 would not:').waitFor()
+
+  expect(await config()).toEqual(before)
+  expect(complaints).toEqual([])
+})

@@ -806,6 +806,7 @@ export const strings = {
       trying: 'Fill in the form to see what it would mean.',
       mayNotTry: 'Nothing is known yet of what this would mean.',
       wouldBeRefused: 'The server would not accept this yet:',
+      retype: (name: string) => `${name} may be set, and nobody can read it: type it again, or "" for none.`,
       unfilled: (claims: string) => `These claims have no value: ${claims}. Give each one, or remove it.`,
       notJson: 'A field that takes JSON has something else.',
       newRow: (label: string) => `Add to ${label}`,

@@ -46,6 +46,7 @@ export function ConfigEditor({ mount, proposal = {}, onDone }: Props) {
           changes={{ ...(stored === undefined && jwtDefaults), ...known[preset]?.config, ...proposal }}
           specs={needing('oidc_client_secret', hasSecret(stored), configFields)}
           tryOut={(body, options) => configWhatIf({ params, body: { ...body } }, options)}
+          missingOf={(body) => missingSecret(stored, body)}
           write={(body) => writeLoginConfig({ params, body: { ...body } })}
           preset={
             <Select
@@ -84,6 +85,21 @@ export function PodConfigEditor({ mount, onDone }: Props) {
   )
 }
 
+/** The member of `provider_config` that nobody can read, for each directory. */
+const directorySecrets: Readonly<Record<string, string>> = {
+  okta: 'api_token',
+  gsuite: 'gsuite_service_account',
+}
+
+function missingSecret(stored: Values | undefined, body: Values): string | undefined {
+  const [before, now] = [stored?.['provider_config'], body['provider_config']].map(
+    (one): Values => Object(one),
+  )
+  const secret = directorySecrets[String(before?.['provider'])]
+  const isKept = now?.['provider'] === before?.['provider']
+  return secret === undefined || !isKept || secret in Object(now) ? undefined : secret
+}
+
 /** Whether there is a secret of the client, which a write would lose. */
 const hasSecret = (stored: Values | undefined): boolean =>
   (stored?.['oidc_client_id'] ?? '') !== '' && stored?.['oidc_public_client'] !== true
@@ -114,11 +130,12 @@ type FormProps = Props & {
   readonly changes: Values
   readonly specs: readonly FieldSpec[]
   readonly tryOut: TryOut
+  readonly missingOf?: (body: Values) => string | undefined
   readonly write: (body: Values) => Promise<unknown>
   readonly preset?: ReactNode
 }
 
-function Form({ mount, onDone, stored, changes, specs, tryOut, write, preset }: FormProps) {
+function Form({ mount, onDone, stored, changes, specs, tryOut, missingOf, write, preset }: FormProps) {
   const client = useQueryClient()
   const path = `auth/${mount}/config`
   const { can } = useCapabilities([path, `${path}/what-if`])
@@ -133,6 +150,7 @@ function Form({ mount, onDone, stored, changes, specs, tryOut, write, preset }: 
       always="all"
       tryOut={mayTry ? tryOut : undefined}
       isCostly
+      {...(missingOf !== undefined && { missingOf })}
       write={async (body) => {
         await write(body)
         for (const key of [

@@ -34,6 +34,8 @@ type Props = {
   readonly tryOut: TryOut | undefined
   /** Whether trying it makes the server ask others, so that it waits for a button. */
   readonly isCostly?: boolean
+  /** A secret that was there, that nobody can read, and that this write would lose. */
+  readonly missingOf?: (body: Values) => string | undefined
   /** Throws what the server says. */
   readonly write: (body: Values) => Promise<unknown>
   readonly onCancel?: () => void
@@ -56,6 +58,7 @@ export function ObjectEditor({
   always,
   tryOut,
   isCostly = false,
+  missingOf,
   write,
   onCancel,
   children,
@@ -86,8 +89,10 @@ export function ObjectEditor({
     setError(undefined)
     try {
       if (body.problem !== undefined) throw new Error(body.problem)
+      const missing = missingOf?.(body.values)
+      if (missing !== undefined) throw new Error(text.retype(missing))
       if (unfilled.length > 0) throw new Error(text.unfilled(unfilled.join(', ')))
-      await write({ ...body.values, ...guardOf(report) })
+      await write({ ...body.values, ...(tryOut !== undefined && guardOf(report)) })
     } catch (failure) {
       setError(failure)
     }
@@ -171,7 +176,7 @@ const Refusal = ({ lines }: { readonly lines: readonly string[] }) => (
 
 /** At most those that the page has shown may lose access. Without a memory of logins there is no guard. */
 const guardOf = (report: WhatIf | undefined): Values =>
-  report === undefined || report.history_days === 0 ? {} : { guard: report.lose + report.unknown }
+  report?.history_days === 0 ? {} : { guard: report === undefined ? 0 : report.lose + report.unknown }
 
 /** A text that is no JSON keeps the form from being sent. */
 function bodyOf(make: () => Values): { readonly values: Values; readonly problem?: string } {
