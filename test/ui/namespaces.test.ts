@@ -48,7 +48,7 @@ test('a link to a namespace opens it for a token from above that may only read t
   await using opened = await openAs(place, String(made.body.auth?.client_token))
   const { page } = opened
   await page.getByRole('heading', { name: 'web' }).waitFor()
-  await page.getByText('colour').waitFor()
+  await page.getByText('colour').first().waitFor()
   expect(await page.getByRole('button', { name: 'Edit' }).count()).toBe(0)
 
   await page.getByRole('button', { name: 'Namespace team-a/shop/: change' }).click()

@@ -42,7 +42,7 @@ const columns: readonly Column<TokenRow>[] = [
     title: text.entity,
     cell: ({ entity_id }) => (entity_id === '' ? '–' : <Who id={entity_id} />),
   },
-  { id: 'policies', title: text.policies, wraps: true, cell: ({ policies }) => policies.join(', ') },
+  { id: 'policies', title: text.policies, cell: ({ policies }) => policies.join(', ') },
   {
     id: 'created',
     title: text.created,
