@@ -60,6 +60,7 @@ const effect = z.discriminatedUnion('kind', [
 export const faultFields = effect.and(
   z.object({
     operation: z.enum(operations).optional().describe('default: any'),
+    path: z.string().optional().describe('only requests whose path contains it; default: any'),
     service: z.enum(services).optional().describe('default: any'),
     times: z.int().min(1).nullable().default(1).describe('null: until the faults are cleared'),
     skip: z.int().min(0).default(0).describe('so many such requests pass first'),

@@ -2,13 +2,16 @@ import { type Fault, type FaultInput, faultFields } from './fault-fields.ts'
 import type { Operation, ServiceName } from './operations.ts'
 import type { Settings } from './settings.ts'
 
+/** A request that a fault may affect. */
+type FaultTarget = { readonly service: ServiceName; readonly operation: Operation; readonly path: string }
+
 /** The ordered faults that are still pending. */
 export type FaultBox = {
   order(fault: FaultInput): void
   clear(): void
   readonly pending: readonly Fault[]
   /** Returns the fault for this request and counts one use of it. */
-  take(service: ServiceName, operation: Operation): Fault | undefined
+  take(call: FaultTarget): Fault | undefined
   /** Calls `done` on `release`, unless the returned function is called first. */
   hold(done: () => void): () => void
   /** Sends every held response. */
@@ -29,10 +32,11 @@ export function makeFaultBox(chaosOf: () => Settings['chaos']): FaultBox {
     return met ? fault : undefined
   }
 
-  const applies = (fault: Fault | undefined, service: ServiceName, operation: Operation) =>
+  const applies = (fault: Fault | undefined, { service, operation, path }: FaultTarget) =>
     fault !== undefined &&
     (fault.service ?? service) === service &&
-    (fault.operation ?? operation) === operation
+    (fault.operation ?? operation) === operation &&
+    path.includes(fault.path ?? '')
 
   return {
     order: (fault) => void pending.push(faultFields.parse(fault)),
@@ -42,8 +46,8 @@ export function makeFaultBox(chaosOf: () => Settings['chaos']): FaultBox {
     get pending() {
       return pending
     },
-    take: (service, operation) => {
-      for (const fault of pending.filter((one) => applies(one, service, operation))) {
+    take: (call) => {
+      for (const fault of pending.filter((one) => applies(one, call))) {
         if (fault.skip > 0) {
           fault.skip -= 1
           continue
@@ -53,7 +57,7 @@ export function makeFaultBox(chaosOf: () => Settings['chaos']): FaultBox {
         return fault
       }
       const fault = takeChaos()
-      return applies(fault, service, operation) ? fault : undefined
+      return applies(fault, call) ? fault : undefined
     },
     hold: (done) => {
       held.add(done)

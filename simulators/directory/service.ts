@@ -102,7 +102,7 @@ async function serve(
   context: ServiceContext,
   { call, entry, response, bad }: Exchange,
 ): Promise<void> {
-  const fault = context.faults.take(call.service, call.operation)
+  const fault = context.faults.take(call)
   if (fault !== undefined) entry.fault = fault.kind
   const entered = context.guard.enter(call)
   const act = async (): Promise<Reply> => {

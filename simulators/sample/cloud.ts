@@ -37,9 +37,14 @@ export async function cloudCredentials(
     credentialOf(jobs[0], 'reports'),
   ])
   const lost = await credentialOf(jobs[1], 'reports')
+  const clientId = textIn(lost, 'data', 'client_id')
+  const [left] = directory
+    .inventory()
+    .filter((thing) => thing.kind === 'application' && thing.clientId === clientId)
   directory.fault({
     kind: 'status',
     operation: 'deleteApplication',
+    path: left?.id ?? 'none',
     status: 403,
     code: 'Authorization_RequestDenied',
     message: 'Insufficient privileges to complete the operation.',

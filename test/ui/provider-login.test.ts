@@ -71,6 +71,8 @@ test('a login through a provider stays in the tab, and keeps namespace and desti
 
   expect(page.url()).toBe(`${server.url}/ui/?namespace=team#/home?filter=x`)
   await page.getByRole('banner').getByText('team/').waitFor()
+  const icon = await page.evaluate<string>('document.querySelector("link[rel=icon]").href')
+  expect(icon.startsWith(`${server.url}/ui/assets/`), icon).toBe(true)
   expect(page.context().pages()).toHaveLength(1)
   const token = await page.evaluate<string>('sessionStorage.getItem("gatehouse.token")')
   expect(requested.join('\n')).not.toContain(token)

@@ -35,6 +35,10 @@ const Loading = () => (
   </div>
 )
 
+/** The icon is named relative to the page, whose address changes: a browser would look for it elsewhere then. */
+const icon = document.querySelector<HTMLLinkElement>('link[rel=icon]')
+if (icon !== null) icon.href = new URL(icon.href).href
+
 /** Continues a login that comes back from its provider; the address becomes that of the UI. */
 async function completed(): Promise<Refused | undefined> {
   const from = takeOidcReturn()

@@ -6,6 +6,7 @@ import { strings } from '../strings.ts'
 import { announce } from './announce.tsx'
 import { Button } from './button.tsx'
 import { Failure } from './failure.tsx'
+import { visible } from './visible.ts'
 
 type Props = {
   /** The button that asks. */
@@ -49,7 +50,7 @@ export function Confirm({ label, of, question, children, action, onConfirmed }: 
       <ModalOverlay className="overlay" isDismissable>
         <Modal className="modal">
           <Dialog role="alertdialog" className="dialog">
-            <Heading slot="title">{question}</Heading>
+            <Heading slot="title">{visible(question)}</Heading>
             {children}
             <Failure error={error} />
             <div className="dialog-actions">

@@ -5,6 +5,7 @@ import { Button } from './button.tsx'
 import { errorOfField, Failure } from './failure.tsx'
 import { Field } from './field.tsx'
 import { type Choice, Picker } from './picker.tsx'
+import { useUnsaved } from './unsaved.ts'
 
 type OneField = {
   /** As the API names it: an error that names it stands beside the field. */
@@ -34,6 +35,7 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
   const initial = Object.fromEntries(fields.map((field) => [field.name, field.initial ?? '']))
   const [values, setValues] = useState<Readonly<Record<string, string>>>(initial)
   const [error, setError] = useState<unknown>()
+  useUnsaved(values)
   const isPassword = (wanted: string) =>
     fields.some(({ name, type }) => name === wanted && type === 'password')
   const submit = async (event: FormEvent) => {

@@ -1,6 +1,7 @@
 import type { Finding } from '../api/logins.ts'
 import { strings } from '../strings.ts'
 import { shortDuration } from './time.tsx'
+import { visible } from './visible.ts'
 
 const text = strings.logins
 
@@ -17,12 +18,12 @@ export function Fields({ values, findings = [] }: Props) {
       <dl className="facts fields">
         {names.map((name) => (
           <div key={name}>
-            <dt className="mono">{name}</dt>
+            <dt className="mono">{visible(name)}</dt>
             <dd>
               {isDuration(name, values[name]) ? (
                 <span title={textOf(values[name])}>{shortDuration(Number(values[name]))}</span>
               ) : (
-                <code>{textOf(values[name])}</code>
+                <code>{visible(textOf(values[name]))}</code>
               )}
               {findings
                 .filter(({ field }) => field === name)

@@ -1,4 +1,5 @@
 import { type ReactNode, useRef } from 'react'
+import { NoMatch } from './empty-state.tsx'
 import { titleCutText } from './title-cut-text.ts'
 import { useRows } from './use-rows.ts'
 
@@ -14,7 +15,7 @@ type Props<Row> = {
 /** A list of any length, of what would be a table with one column: only the rows in sight are in the document. */
 export function List<Row>({ name, label, rows, keyOf, children }: Props<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
-  const virtual = useRows(rows, keyOf, scroller)
+  const virtual = useRows(name, rows, keyOf, scroller)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className="table-scroller" ref={scroller} tabIndex={0} role="group" aria-label={label}>
@@ -41,6 +42,7 @@ export function List<Row>({ name, label, rows, keyOf, children }: Props<Row>) {
           )
         })}
       </ul>
+      {rows.length === 0 && <NoMatch />}
     </div>
   )
 }

@@ -2,6 +2,7 @@ import { useEffect, useState } from 'react'
 import { strings } from '../strings.ts'
 import { Button } from './button.tsx'
 import { CopyButton } from './copy-as.tsx'
+import { visible } from './visible.ts'
 
 const shownMs = 30_000
 
@@ -16,7 +17,7 @@ export function Secret({ value, label }: { readonly value: string; readonly labe
   return (
     <span className="secret">
       {isShown ? (
-        <code>{value}</code>
+        <code>{visible(value)}</code>
       ) : (
         <span>
           <span aria-hidden="true">••••••••</span>
@@ -25,12 +26,12 @@ export function Secret({ value, label }: { readonly value: string; readonly labe
       )}
       <Button
         kind="quiet"
-        aria-label={`${isShown ? strings.hide : strings.show} ${label}`}
+        aria-label={`${isShown ? strings.hide : strings.show} ${visible(label)}`}
         onPress={() => setShown(!isShown)}
       >
         {isShown ? strings.hide : strings.show}
       </Button>
-      <CopyButton text={value} of={label} />
+      <CopyButton text={value} of={visible(label)} />
     </span>
   )
 }

@@ -1,4 +1,5 @@
 import { type CSSProperties, type ReactNode, useRef } from 'react'
+import { NoMatch } from './empty-state.tsx'
 import { titleCutText } from './title-cut-text.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
 import { rowHeight, useRows } from './use-rows.ts'
@@ -36,7 +37,7 @@ export function Table<Row>({ name, label, columns, rows, keyOf }: Props<Row>) {
   const scroller = useRef<HTMLDivElement>(null)
   const neededRem = columns.reduce((sum, column) => sum + leastRemOf(column), 1)
   const areCards = useIsNarrow(scroller, Math.min(neededRem, widestCardsRem))
-  const virtual = useRows(rows, keyOf, scroller, areCards ? cardHeight(columns.length) : rowHeight)
+  const virtual = useRows(name, rows, keyOf, scroller, areCards ? cardHeight(columns.length) : rowHeight)
   return (
     // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
     <div className="table-scroller" ref={scroller} tabIndex={0} role="group" aria-label={label}>
@@ -81,6 +82,7 @@ export function Table<Row>({ name, label, columns, rows, keyOf }: Props<Row>) {
           })}
         </div>
       </div>
+      {rows.length === 0 && <NoMatch />}
     </div>
   )
 }

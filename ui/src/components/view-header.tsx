@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import type { ApiRequest } from '../api/request.ts'
 import { CopyAs, type NamedCommand } from './copy-as.tsx'
+import { visible } from './visible.ts'
 
 type Props = {
   readonly title: string
@@ -14,7 +15,7 @@ type Props = {
 
 export const ViewHeader = ({ title, requests = [], commands = [], children }: Props) => (
   <header className="view-header">
-    <h1>{title}</h1>
+    <h1>{visible(title)}</h1>
     <div className="actions">
       {children}
       {requests.length + commands.length > 0 && <CopyAs requests={requests} commands={commands} />}

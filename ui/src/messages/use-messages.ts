@@ -1,13 +1,16 @@
 import { useEffect, useState } from 'react'
+import { ApiError } from '../api/errors.ts'
 import { type Audience, readMessages, type ShownMessage } from '../api/messages.ts'
 import { useNamespace } from '../session/namespace.ts'
 
-/** After a failure, and where the server does not hold the request. */
+/** After a refusal, and where the server does not hold the request. */
 const pauseMs = 60_000
+/** After a failure that passes: the server is sealed, starts, or is away. */
+const retryMs = 5_000
 
 /**
  * The messages of the namespace, always current: one request at a time waits for the next change, while the page
- * is visible. A failure clears them; it must keep nobody from logging in.
+ * is visible. After a failure, the last known ones stay.
  */
 export function useMessages(audience: Audience): readonly ShownMessage[] {
   const namespace = useNamespace()
@@ -29,6 +32,7 @@ async function follow(
   let etag = ''
   while (!signal.aborted) {
     const began = performance.now()
+    let longMs = pauseMs
     // a browser keeps few connections to a server: a hidden page must not hold one
     const waits = etag !== '' && document.visibilityState === 'visible'
     const [request, release] = endedWhenHidden(signal, waits)
@@ -40,19 +44,20 @@ async function follow(
         show(shown.messages)
         continue
       }
-    } catch {
+    } catch (failure) {
       if (signal.aborted) return
-      if (!request.aborted) {
-        etag = ''
-        show([])
-      }
+      if (!request.aborted) etag = ''
+      if (isPassing(failure)) longMs = retryMs
     } finally {
       release()
     }
     if (document.visibilityState === 'hidden') await untilVisible(signal)
-    else if (!request.aborted) await pause(pauseMs - (performance.now() - began), signal)
+    else if (!request.aborted) await pause(longMs - (performance.now() - began), signal)
   }
 }
+
+const isPassing = (failure: unknown): boolean =>
+  failure instanceof ApiError && (failure.status === 0 || failure.status >= 500)
 
 function endedWhenHidden(signal: AbortSignal, waits: boolean): [AbortSignal, () => void] {
   if (!waits) return [signal, () => {}]

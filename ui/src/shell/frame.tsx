@@ -1,15 +1,18 @@
 import { useIsFetching } from '@tanstack/react-query'
 import { Link, Outlet, useLocation } from '@tanstack/react-router'
-import { useEffect, useRef, useState } from 'react'
+import { Suspense, useEffect, useRef, useState } from 'react'
 import { Announcer } from '../components/announce.tsx'
 import { Button } from '../components/button.tsx'
 import { Failure } from '../components/failure.tsx'
 import { Skeleton } from '../components/skeleton.tsx'
 import { shortDuration } from '../components/time.tsx'
+import { isAnythingUnsaved } from '../components/unsaved.ts'
 import { Messages } from '../messages/messages.tsx'
 import { logOut, useRenewal, useSelf, useTimeLeft } from '../session/use-self.ts'
 import { strings } from '../strings.ts'
+import { LeaveDialog, LeaveGuard } from './leave-guard.tsx'
 import { NamespaceSwitcher } from './namespaces.tsx'
+import { Shortcuts } from './shortcuts.tsx'
 import { useTitle } from './use-title.ts'
 import { useAllowedViews } from './view-access.ts'
 
@@ -33,6 +36,8 @@ export function Frame() {
         <Messages audience="authenticated" reader={self.entity_id || self.display_name} />
       )}
       <Announcer />
+      <LeaveGuard />
+      <Shortcuts />
       <div className="frame">
         <header className="topbar">
           <Button
@@ -49,9 +54,7 @@ export function Frame() {
           <NamespaceSwitcher />
           <SessionTime />
           <span className="who">{self?.display_name}</span>
-          <Button kind="quiet" onPress={() => void logOut().catch(() => {})}>
-            {strings.session.logout}
-          </Button>
+          <LogOut />
         </header>
         <Navigation isOpen={isOpen} />
         <main id="main" tabIndex={-1} ref={main}>
@@ -93,6 +96,23 @@ function Navigation({ isOpen }: { readonly isOpen: boolean }) {
         ))}
       </ul>
     </nav>
+  )
+}
+
+function LogOut() {
+  const [asks, setAsks] = useState(false)
+  const leave = () => void logOut().catch(() => {})
+  return (
+    <>
+      <Button kind="quiet" onPress={() => (isAnythingUnsaved() ? setAsks(true) : leave())}>
+        {strings.session.logout}
+      </Button>
+      {asks && (
+        <Suspense>
+          <LeaveDialog onStay={() => setAsks(false)} onLeave={leave} />
+        </Suspense>
+      )}
+    </>
   )
 }
 

@@ -1,5 +1,6 @@
 import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
+import { visible } from '../components/visible.ts'
 
 /** Where the person is inside a view: `#/logins/oidc/failures?reason=expired`. */
 export type Place = {
@@ -47,11 +48,17 @@ const paramsOf = ({ view, parts = [] }: Target) => ({ view, _splat: parts.map(en
 const searchOf = ({ search = {} }: Target): Record<string, string> =>
   Object.fromEntries(Object.entries(search).flatMap(([name, value]) => (value ? [[name, value]] : [])))
 
-/** Goes to a place; `replace` leaves no entry for the back button. */
+/** Goes to a place, after something is saved or chosen; `replace` leaves no entry for the back button. */
 export function useGo(): (target: Target, options?: { readonly replace?: boolean }) => void {
   const navigate = useNavigate()
   return (target, { replace = false } = {}) =>
-    void navigate({ to: '/$view/$', params: paramsOf(target), search: searchOf(target), replace })
+    void navigate({
+      to: '/$view/$',
+      params: paramsOf(target),
+      search: searchOf(target),
+      replace,
+      ignoreBlocker: true,
+    })
 }
 
 type LinkProps = Target & { readonly children: ReactNode; readonly className?: string }
@@ -59,6 +66,6 @@ type LinkProps = Target & { readonly children: ReactNode; readonly className?: s
 /** A link to a place of the UI. */
 export const PlaceLink = ({ children, className, ...target }: LinkProps) => (
   <Link to="/$view/$" params={paramsOf(target)} search={searchOf(target)} className={className ?? ''}>
-    {children}
+    {typeof children === 'string' ? visible(children) : children}
   </Link>
 )

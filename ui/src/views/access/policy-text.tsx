@@ -4,6 +4,7 @@ import { ApiError } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { type StoredPolicy, writePolicy } from './calls.ts'
@@ -43,6 +44,8 @@ export function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
   const { may } = useMayExplain()
   const [policy, setPolicy] = useState(isNew ? start : (stored?.policy ?? ''))
   const [version, setVersion] = useState(stored?.version)
+  const markSaved = useUnsaved(policy)
+  const [isStored, setStored] = useState(!isNew)
   const [state, setState] = useState<{ error?: unknown; saved?: boolean; warnings?: readonly string[] }>({})
   const save = async (event: FormEvent) => {
     event.preventDefault()
@@ -53,12 +56,15 @@ export function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
       })
       setVersion(version === undefined ? undefined : version + 1)
       await client.invalidateQueries({ queryKey: ['policies'] })
+      setStored(true)
+      markSaved()
       setState({ saved: true, warnings: answer?.warnings ?? [] })
     } catch (error) {
       setState({ error })
     }
   }
   const fault = faultIn(state.error)
+  if (name === 'root') return <p className="panel">{text.rootPolicy}</p>
   if (!mayWrite)
     return (
       <pre className="panel policy">
@@ -68,7 +74,7 @@ export function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
   return (
     <>
       <form className="panel" onSubmit={(event) => void save(event)}>
-        {isNew && <p className="note">{text.newPolicy}</p>}
+        {!isStored && <p className="note">{text.newPolicy}</p>}
         <div className="numbered">
           <LineNumbers lines={policy.split('\n').length} fault={fault?.line} />
           <Field

@@ -10,6 +10,7 @@ import { Secret } from '../../components/secret.tsx'
 import { Time } from '../../components/time.tsx'
 import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { usePolicyChoices } from '../../shell/people.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
@@ -85,7 +86,7 @@ function Token({ accessor, mayRevoke }: { readonly accessor: string; readonly ma
   if (data === undefined) return null
   return (
     <section className="panel" aria-labelledby="token">
-      <h2 id="token">{data.display_name}</h2>
+      <h2 id="token">{visible(data.display_name)}</h2>
       <TokenFactList token={data} />
       {mayRevoke && (
         <div className="actions">

@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { strings } from '../../strings.ts'
 import { writeConfig } from './calls.ts'
 
@@ -35,6 +36,7 @@ export function ConfigEditor({ mount, stored, onDone }: Props) {
   const storedWay = typeof stored['auth_type'] === 'string' ? stored['auth_type'] : ''
   const [way, setWay] = useState(storedWay)
   const usesSecret = way === '' || way === 'root_creds'
+  useUnsaved([values, secret, way])
   const [error, setError] = useState<unknown>()
   const save = async (event: FormEvent) => {
     event.preventDefault()

@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { typedDuration } from '../../components/time.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useGo } from '../../shell/use-place.tsx'
@@ -91,6 +92,7 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
   const [error, setError] = useState<unknown>()
   const kind = mount.isAzure ? 'azure' : 'cloud'
   const field = (part: keyof Values) => (part === 'roles' || part === 'groups' ? `${kind}_${part}` : part)
+  useUnsaved(values)
   const done = () => go({ view: 'cloud', parts: [mount.path, 'roles', name] }, { replace: true })
   const save = async (event: FormEvent) => {
     event.preventDefault()

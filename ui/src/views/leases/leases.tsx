@@ -15,18 +15,16 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { Field } from '../../components/field.tsx'
 import { List } from '../../components/list.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
-import { useAcl } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
-import { type Grant, grantsOf } from '../../shell/grants.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
+import { lookup, OpenPrefix } from './open-prefix.tsx'
 
 const text = strings.leases
 
@@ -49,8 +47,6 @@ export function View() {
 
 const pollMs = 1000
 
-const lookup = 'sys/leases/lookup/'
-
 const above = (path: string): string => path.slice(0, path.replace(/\/$/, '').lastIndexOf('/') + 1)
 
 const Up = ({ path }: { readonly path: string }) => (
@@ -67,53 +63,6 @@ function Everything() {
   if (!isKnown) return <ViewLoading />
   return can(lookup, 'list') && can(lookup, 'sudo') ? <Prefix prefix="" /> : <OpenPrefix />
 }
-
-function OpenPrefix() {
-  const go = useGo()
-  const [typed, setTyped] = useState('')
-  const { data } = useAcl()
-  const prefix = typed.trim().replace(/\/*$/, '/')
-  const named = data === undefined ? [] : namedPrefixes(grantsOf(data))
-  return (
-    <>
-      <ViewHeader
-        title={strings.views['leases'] ?? ''}
-        requests={[listLeases.request({ params: { path: prefix } })]}
-      />
-      <form
-        className="one-line"
-        onSubmit={(event) => {
-          event.preventDefault()
-          if (prefix !== '/') go({ view: 'leases', parts: [prefix] })
-        }}
-      >
-        <Field label={text.prefix} hint={text.prefixHint} value={typed} onChange={setTyped} mono />
-        <Button type="submit">{text.open}</Button>
-      </form>
-      {named.length > 0 && (
-        <List name="lease-prefixes" label={text.prefixes} rows={named} keyOf={(name) => name}>
-          {(name) => (
-            <PlaceLink view="leases" parts={[name]} className="mono">
-              {name}
-            </PlaceLink>
-          )}
-        </List>
-      )}
-    </>
-  )
-}
-
-/** The prefixes that a token's policies name. */
-const namedPrefixes = (grants: readonly Grant[]): readonly string[] =>
-  grants
-    .filter(
-      ({ path, capabilities }) =>
-        path.startsWith(lookup) &&
-        /^[^+]+\/$/.test(path.slice(lookup.length)) &&
-        capabilities.includes('list') &&
-        capabilities.includes('sudo'),
-    )
-    .map(({ path }) => path.slice(lookup.length))
 
 function Prefix({ prefix }: { readonly prefix: string }) {
   const client = useQueryClient()

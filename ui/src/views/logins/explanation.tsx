@@ -2,6 +2,7 @@ import type { ReactNode } from 'react'
 import type { Check, Explanation } from '../../api/logins.ts'
 import { CopyButton } from '../../components/copy-as.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
+import { visible } from '../../components/visible.ts'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
@@ -132,7 +133,7 @@ const OneCheck = ({
       {signs[verdict]}
     </span>
     <div>
-      <strong>{name}</strong> {detail !== '' && <code>{detail}</code>}
+      <strong>{name}</strong> {detail !== '' && <code>{visible(detail)}</code>}
       <span className={verdict === 'fail' ? '' : 'hidden'}> {text.verdicts[verdict]}</span>
       {reason !== '' && <code> {reason}</code>}
       {verdict === 'fail' && (
@@ -158,7 +159,7 @@ const Values = ({ values }: { readonly values: readonly unknown[] }) =>
   ) : (
     values.map((value, index) => (
       <code key={index} className="value">
-        {JSON.stringify(value) ?? text.noValue}
+        {visible(JSON.stringify(value) ?? text.noValue)}
       </code>
     ))
   )
@@ -175,7 +176,7 @@ function Login({ login }: Pick<Explanation, 'login'>) {
       <h3>{text.wouldBe}</h3>
       <dl className="facts">
         <dt>{strings.home.name}</dt>
-        <dd>{login.display_name}</dd>
+        <dd>{visible(login.display_name)}</dd>
         <dt>{strings.home.entity}</dt>
         <dd>{entityOf(login)}</dd>
         <dt>{strings.home.groups}</dt>

@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { visible } from '../../components/visible.ts'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
@@ -137,7 +138,7 @@ function Role({
   })
   return (
     <section className="panel" aria-label={name}>
-      <h2>{name}</h2>
+      <h2>{visible(name)}</h2>
       <RoleActions mount={mount} name={name} />
       <Failure error={error} />
       {data !== undefined && <Fields values={data.data} findings={findings} />}

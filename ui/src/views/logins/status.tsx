@@ -54,12 +54,14 @@ function KeyStatus({ mount }: Mount) {
   if (error !== null) return <Failure error={error} />
   if (data === undefined) return null
   const status = data.data
+  const verdict = verdictOf(status)
   return (
     <div className="beside">
       <section className="panel" aria-labelledby="keys">
-        <h2 id="keys" className={status.ok ? 'verdict pass' : 'verdict fail'}>
-          {status.ok ? text.ok : text.notOk}
+        <h2 id="keys" className={verdictClass[verdict]}>
+          {text.keyVerdicts[verdict]}
         </h2>
+        {text.keyVerdictHints[verdict] !== '' && <p>{text.keyVerdictHints[verdict]}</p>}
         {status.last_refused_config != null && (
           <p className="note">
             {text.refusedConfig} <Time at={status.last_refused_config.time} />:{' '}
@@ -91,7 +93,19 @@ function KeyStatus({ mount }: Mount) {
   )
 }
 
-type KeySource = Awaited<ReturnType<typeof loginStatus>>['data']['sources'][number]
+type MountStatus = Awaited<ReturnType<typeof loginStatus>>['data']
+
+/** Keys are fetched when the first login needs them. */
+function verdictOf({ ok, type, sources }: MountStatus): keyof typeof text.keyVerdicts {
+  if (ok) return 'ok'
+  if (type === 'none') return 'unconfigured'
+  const isUntried = sources.some((source) => source.fetched_at === null && source.last_error == null)
+  return isUntried ? 'untried' : 'none'
+}
+
+const verdictClass = { ok: 'verdict pass', none: 'verdict fail', untried: '', unconfigured: '' } as const
+
+type KeySource = MountStatus['sources'][number]
 
 const Source = ({ source }: { readonly source: KeySource }) => (
   <article className="source">

@@ -8,9 +8,11 @@ import {
   previewMessage,
   replaceMessage,
 } from '../../api/message-admin.ts'
+import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { useSettled } from '../../components/use-settled.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -51,6 +53,7 @@ function Form({ stored, id, rights }: FormProps & { readonly rights: Rights }) {
   const [draft, setDraft] = useState<Draft>(() => draftOf(stored))
   const [pair] = useState(() => storedOnes(stored).map(pairOf).find(Boolean) ?? crypto.randomUUID())
   const [error, setError] = useState<unknown>()
+  useUnsaved(draft)
   const client = useQueryClient()
   const go = useGo()
   const inputs = inputsOf(draft, stored, pair)
@@ -61,6 +64,7 @@ function Form({ stored, id, rights }: FormProps & { readonly rights: Rights }) {
     try {
       const saved = await saveMessages(stored, inputs)
       await Promise.all([['messages'], ['message']].map((queryKey) => client.invalidateQueries({ queryKey })))
+      announce(strings.saved)
       go({ view: 'messages', parts: [saved] })
     } catch (refusal) {
       setError(refusal)

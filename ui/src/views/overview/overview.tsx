@@ -7,6 +7,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { visible } from '../../components/visible.ts'
 import { session } from '../../session/session.ts'
 import { logOut, type OwnToken, useRenewal, useSelf, useTimeLeft } from '../../session/use-self.ts'
 import { Who } from '../../shell/who.tsx'
@@ -42,7 +43,7 @@ function WhoAmI() {
       <h2 id="who-am-i">{text.whoAmI}</h2>
       <dl className="facts">
         <dt>{text.name}</dt>
-        <dd>{self.display_name}</dd>
+        <dd>{visible(self.display_name)}</dd>
         <dt>{text.policies}</dt>
         <dd>
           <Policies self={self} />

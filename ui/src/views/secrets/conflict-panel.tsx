@@ -4,6 +4,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
+import { visible } from '../../components/visible.ts'
 import { strings } from '../../strings.ts'
 import type { Values } from './calls.ts'
 import { type Conflict, type Disputed, disputedFields, merged, type Side } from './conflict.ts'
@@ -79,7 +80,8 @@ const columns: readonly Column<Disputed>[] = [
     title: strings.secrets.fieldName,
     cell: ({ name, isSame, changedBy }) => (
       <>
-        <code>{name}</code> <span className="hint">{isSame ? text.same : text.changed[changedBy]}</span>
+        <code>{visible(name)}</code>{' '}
+        <span className="hint">{isSame ? text.same : text.changed[changedBy]}</span>
       </>
     ),
   },

@@ -1,6 +1,7 @@
 import { Failure } from '../../components/failure.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { visible } from '../../components/visible.ts'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import type { Values } from './calls.ts'
@@ -49,7 +50,7 @@ const masked = (value: string | undefined, label: string) =>
   value === undefined ? '–' : <Secret value={value} label={label} />
 
 const columns: readonly Column<Change>[] = [
-  { id: 'name', title: text.fieldName, cell: ({ name }) => <code>{name}</code> },
+  { id: 'name', title: text.fieldName, cell: ({ name }) => <code>{visible(name)}</code> },
   { id: 'kind', title: text.change, width: '7rem', cell: ({ kind }) => text.changes[kind] },
   {
     id: 'before',

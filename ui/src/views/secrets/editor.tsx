@@ -2,6 +2,7 @@ import { type FormEvent, useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { strings } from '../../strings.ts'
 import type { Generate, Values } from './calls.ts'
 import { EditorRow } from './editor-row.tsx'
@@ -41,11 +42,13 @@ export function Editor({ before, generate, submit, onSave, onCancel }: Props) {
   const parsed = json === undefined ? undefined : valuesOfJson(json)
   const isBadJson = json !== undefined && parsed === undefined
   const problems = problemsOf(rows, parsed)
+  const isWrong = isBadJson || problems.size > 0
+  useUnsaved(isWrong ? null : [parsed ?? valuesOf(rows), generateOf(rows)])
   const change = (id: number, changed: Partial<Row>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...changed } : row)))
   const save = async (event: FormEvent) => {
     event.preventDefault()
-    if (isBusy || isBadJson || problems.size > 0) return
+    if (isBusy || isWrong) return
     setBusy(true)
     try {
       await onSave(parsed ?? valuesOf(rows), generateOf(rows))
@@ -91,7 +94,7 @@ export function Editor({ before, generate, submit, onSave, onCancel }: Props) {
       <div className="actions">
         {json === undefined && <Button onPress={() => setRows([...rows, newRow()])}>{text.addField}</Button>}
         <Button onPress={() => setShown(!isShown)}>{isShown ? text.hideValues : text.showValues}</Button>
-        <Button onPress={switchForm} isDisabled={isBadJson || problems.size > 0}>
+        <Button onPress={switchForm} isDisabled={isWrong}>
           {json === undefined ? text.editAsJson : text.editAsFields}
         </Button>
       </div>

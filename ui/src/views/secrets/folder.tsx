@@ -67,6 +67,7 @@ export function Folder({ mount, path }: Props) {
         <>
           <Field
             label={text.filter}
+            type="search"
             value={filter}
             onChange={(value) =>
               go({ view: 'secrets', parts: [mount.path, path], search: { filter: value } }, { replace: true })

@@ -4,6 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Time } from '../../components/time.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { strings } from '../../strings.ts'
 import { type Metadata, writeMetadata } from './calls.ts'
 import { Notes, notesOf, problemOf, recordOf } from './notes.tsx'
@@ -73,6 +74,7 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
   const [notes, setNotes] = useState(() => notesOf(metadata.custom_metadata ?? {}))
   const areNotesGood = notes.every((note) => problemOf(notes, note) === undefined)
   const [error, setError] = useState<unknown>()
+  useUnsaved([maxVersions, after, isCasRequired, notes])
   const save = async (event: FormEvent) => {
     event.preventDefault()
     try {

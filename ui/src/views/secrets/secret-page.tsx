@@ -111,7 +111,7 @@ type DataProps = {
 
 /** One version's fields, which can be edited into a new version. */
 function Data({ place, metadata, version }: DataProps) {
-  const { draft, conflict, putAside, edit, save, takeTheirs } = useWriting(place)
+  const { draft, conflict, putAside, edit, editAgain, save, takeTheirs } = useWriting(place)
   const { data, error, isPending } = useSecret(place, version)
   if (isPending) return <ViewLoading />
   const may = (capability: string) => place.can(endpointPath(place, 'data'), capability)
@@ -150,7 +150,7 @@ function Data({ place, metadata, version }: DataProps) {
         <ConflictPanel
           conflict={conflict}
           onSave={(values) => save(values, { ...conflict, values: conflict.base, cas: conflict.version })}
-          onEdit={(values) => edit({ values, cas: conflict.version, generate: conflict.generate })}
+          onEdit={editAgain}
           onTakeTheirs={takeTheirs}
         />
       ) : edited !== undefined ? (

@@ -1,3 +1,4 @@
+import { visible } from '../../components/visible.ts'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { trailOf } from './paths.ts'
@@ -33,7 +34,7 @@ export function Trail({ mount, path }: Props) {
         ))}
         {last !== undefined && (
           <li>
-            <span aria-current="page">{last.name}</span>
+            <span aria-current="page">{visible(last.name)}</span>
           </li>
         )}
       </ol>

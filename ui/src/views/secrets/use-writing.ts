@@ -1,5 +1,6 @@
 import { useState } from 'react'
 import { announce } from '../../components/announce.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { type Generate, type Values, writeSecret } from './calls.ts'
@@ -22,6 +23,7 @@ export function useWriting(place: SecretPlace) {
   const [conflict, setConflict] = useState<Conflict & { readonly generate: Generate }>()
   /** The person's own values, after they took those of somebody else. */
   const [putAside, setPutAside] = useState<Values>()
+  useUnsaved(conflict !== undefined || putAside !== undefined)
   const edit = (begun: Draft | undefined) => {
     setDraft(begun)
     setConflict(undefined)
@@ -46,10 +48,16 @@ export function useWriting(place: SecretPlace) {
     await place.changed()
     go({ view: 'secrets', parts: [place.mount, place.path] })
   }
+  /** Goes on with one's own values, in the knowledge of the others. */
+  const editAgain = (values: Values) => {
+    if (conflict === undefined) return
+    setPutAside(values)
+    edit({ values, cas: conflict.version, generate: conflict.generate })
+  }
   const takeTheirs = () => {
     setPutAside(conflict?.mine)
     edit(undefined)
     go({ view: 'secrets', parts: [place.mount, place.path] })
   }
-  return { draft, conflict, putAside, edit, save, takeTheirs }
+  return { draft, conflict, putAside, edit, editAgain, save, takeTheirs }
 }

@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Secret } from '../../components/secret.tsx'
+import { visible } from '../../components/visible.ts'
 import { strings } from '../../strings.ts'
 import type { Values } from './calls.ts'
 
@@ -21,7 +22,7 @@ export function ValueList({ values }: { readonly values: Values }) {
       <dl className="facts values">
         {shown.map(([name, value]) => (
           <div key={name}>
-            <dt className="mono">{name}</dt>
+            <dt className="mono">{visible(name)}</dt>
             <dd>
               <Secret value={shownValue(value)} label={name} />
             </dd>

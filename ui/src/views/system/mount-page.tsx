@@ -7,6 +7,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { typedDuration } from '../../components/time.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -101,6 +102,7 @@ function Tune({ kind, path, mount }: Props) {
   const [maxTtl, setMaxTtl] = useState(typedDuration(mount.config.max_lease_ttl))
   const [visibility, setVisibility] = useState(mount.config.listing_visibility ?? 'hidden')
   const [outcome, setOutcome] = useState<{ error?: unknown; saved?: boolean }>({})
+  const markSaved = useUnsaved([description, ttl, maxTtl, visibility])
   const save = async (event: FormEvent) => {
     event.preventDefault()
     const body = {
@@ -112,6 +114,7 @@ function Tune({ kind, path, mount }: Props) {
     try {
       await (kind === 'secrets' ? tuneSecrets : tuneAuth)({ params: { path: path.replace(/\/$/, '') }, body })
       await changed()
+      markSaved()
       setOutcome({ saved: true })
     } catch (error) {
       setOutcome({ error })

@@ -1,0 +1,106 @@
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { expectAccessible, sessionsOfFile } from './pages.ts'
+
+const openAs = sessionsOfFile()
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startTestServer()
+  await server.root.write('sys/mounts/team', { type: 'kv-v2' })
+  await server.root.write('team/data/db', { data: { password: 'first' } })
+  for (let number = 100; number < 200; number += 1)
+    await server.root.write(`team/data/many/name-${number}`, { data: {} })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const open = (place: string) => openAs(`${server.url}/ui/#/${place}`, 'root')
+const link = (page: Page, name: string) => page.getByRole('link', { name, exact: true })
+const field = (page: Page, name: string) => page.getByRole('textbox', { name, exact: true })
+
+test('leaving what is not saved asks first: by a link, the back button, a logout and the browser', async () => {
+  await using opened = await open('secrets/team~')
+  const { page, complaints } = opened
+  const question = page.getByRole('alertdialog', { name: 'Leave without saving?' })
+  const stay = () => question.getByRole('button', { name: 'Stay' }).click()
+  await link(page, 'db').click()
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await link(page, 'Home').click()
+  await page.getByRole('heading', { name: 'Who I am' }).waitFor()
+  await page.goBack()
+
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await field(page, 'Value of password').fill('typed')
+  await link(page, 'Home').click()
+  await question.waitFor()
+  await expectAccessible(page)
+  await stay()
+  await page.goBack()
+  await stay()
+  await page.getByRole('button', { name: 'Log out' }).click()
+  await stay()
+  const asked = page.waitForEvent('dialog')
+  await page.close({ runBeforeUnload: true })
+  const dialog = await asked
+  expect(dialog.type()).toBe('beforeunload')
+  await dialog.dismiss()
+  expect(await field(page, 'Value of password').inputValue()).toBe('typed')
+
+  await page.getByRole('button', { name: 'Save as version 2' }).click()
+  await page.getByRole('region', { name: 'Version 2 (current)' }).waitFor()
+  await link(page, 'Access').click()
+  await link(page, 'default').click()
+  await field(page, 'Policy').fill('path "a" {}')
+  await link(page, 'Groups').click()
+  await question.getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('heading', { name: 'New group' }).waitFor()
+  await field(page, 'Name').fill('half')
+  await link(page, 'Home').click()
+  await question.waitFor()
+  expect(complaints).toEqual([])
+})
+
+test('a list that the back button leads to has its filter and its place; a filter without match says so', async () => {
+  await using opened = await open('secrets/team~/many~')
+  const { page } = opened
+  const filter = page.getByRole('searchbox', { name: 'Filter names' })
+  const list = 'document.querySelector("[data-rows=folder]").parentElement'
+  await filter.fill('name-1')
+  await page.evaluate(`${list}.scrollTo(0, 1600)`)
+  await link(page, 'name-150').click()
+  await page.getByRole('heading', { name: 'name-150' }).waitFor()
+  await page.goBack()
+  await link(page, 'name-150').waitFor()
+  expect(await filter.inputValue()).toBe('name-1')
+  expect(await page.evaluate(`${list}.scrollTop`)).toBe(1600)
+
+  await filter.fill('nothing like it')
+  await page.getByText('Nothing matches the filter.').waitFor()
+})
+
+test('keys lead to views and filters, are listed, and can be turned off', async () => {
+  await using opened = await open('home')
+  const { page } = opened
+  const { keyboard } = page
+  await page.getByRole('heading', { name: 'Who I am' }).waitFor()
+  await keyboard.press('g')
+  await keyboard.press('m')
+  await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor()
+  await page.goto(`${server.url}/ui/#/secrets/team~`)
+  const filter = page.getByRole('searchbox', { name: 'Filter names' })
+  await filter.waitFor()
+  await keyboard.press('/')
+  await keyboard.type('g?s')
+  expect(await filter.inputValue()).toBe('g?s')
+  await link(page, 'Home').focus()
+  await keyboard.press('?')
+  const keys = page.getByRole('dialog', { name: 'Keys' })
+  await keys.getByText('Secrets').waitFor()
+  await expectAccessible(page)
+  await keys.getByRole('checkbox', { name: 'Use these keys' }).uncheck()
+  await keys.getByRole('button', { name: 'Close' }).click()
+  await keyboard.press('/')
+
+  expect(await filter.and(page.locator(':focus')).count()).toBe(0)
+})
