@@ -2,6 +2,7 @@ import { type FormEvent, type ReactNode, useId, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { errorOfField, Failure } from '../../../components/failure.tsx'
 import { FindingText } from '../../../components/fields.tsx'
+import { useUnsaved } from '../../../components/unsaved.ts'
 import { strings } from '../../../strings.ts'
 import type { WhatIf } from './calls.ts'
 import { FieldInput } from './field-input.tsx'
@@ -66,6 +67,7 @@ export function ObjectEditor({
 }: Props) {
   const id = useId()
   const [form, setForm] = useState(() => ({ ...formOf(specs, { ...stored, ...changes }) }))
+  useUnsaved(form)
   const [applied, setApplied] = useState(0)
   const [error, setError] = useState<unknown>()
   const edited = { specs, stored, form }
