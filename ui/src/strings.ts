@@ -39,7 +39,7 @@ export const strings = {
     after: 'After:',
     secrets: (names: string) => `Secrets are not shown: ${names}.`,
   },
-  noMatch: 'Nothing matches the filter.',
+  noMatch: 'No entry matches.',
   unsaved: {
     question: 'Leave without saving?',
     hint: 'What you typed is lost.',

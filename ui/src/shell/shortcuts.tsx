@@ -35,7 +35,7 @@ export function Shortcuts() {
   ) : null
 }
 
-const filters = 'main input[type=search], main search input'
+const filters = 'main search input'
 const typing = 'input, textarea, select, [contenteditable]'
 
 /** `?` is always heard: its list has the switch for the others. */

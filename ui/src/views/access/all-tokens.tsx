@@ -1,10 +1,10 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
-import { useState } from 'react'
 import { ifMissing } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { usePeople } from '../../shell/people.ts'
+import { useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { listTokens } from './calls.ts'
 import { rowsOf, type TokenRow, TokenTable } from './token-table.tsx'
@@ -17,7 +17,9 @@ const pageSize = 1000
 /** Every token, a page at a time, with a filter over the pages that are here. */
 export function AllTokens() {
   const { people } = usePeople()
-  const [filter, setFilter] = useState('')
+  const { search } = usePlace()
+  const go = useGo()
+  const filter = search['filter'] ?? ''
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ['tokens'],
     initialPageParam: '',
@@ -44,12 +46,16 @@ export function AllTokens() {
       <Failure error={error ?? undefined} />
       {rows !== undefined && (
         <>
-          <Field
-            label={text.filterTokens}
-            hint={text.shownTokens(shown.length, rows.length, hasNextPage)}
-            value={filter}
-            onChange={setFilter}
-          />
+          <search>
+            <Field
+              label={text.filterTokens}
+              hint={text.shownTokens(shown.length, rows.length, hasNextPage)}
+              value={filter}
+              onChange={(value) =>
+                go({ view: 'access', parts: ['tokens'], search: { filter: value } }, { replace: true })
+              }
+            />
+          </search>
           <TokenTable rows={shown} />
           {hasNextPage && (
             <div className="actions">

@@ -42,14 +42,16 @@ export function NamedList({ tab, empty, emptyNext, request, found, error, isPart
       )}
       {found !== undefined && found.length > 0 && (
         <>
-          <Field
-            label={text.filters[tab]}
-            hint={isPartial ? text.firstOnes(found.length) : undefined}
-            value={filter}
-            onChange={(value) =>
-              go({ view: 'access', parts: [tab], search: { filter: value } }, { replace: true })
-            }
-          />
+          <search>
+            <Field
+              label={text.filters[tab]}
+              hint={isPartial ? text.firstOnes(found.length) : undefined}
+              value={filter}
+              onChange={(value) =>
+                go({ view: 'access', parts: [tab], search: { filter: value } }, { replace: true })
+              }
+            />
+          </search>
           <Table
             name="entities-or-groups"
             label={text.tabs[tab]}

@@ -9,6 +9,7 @@ import { Picker } from '../../components/picker.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { Time } from '../../components/time.tsx'
 import { TimeLeft } from '../../components/time-left.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -143,6 +144,7 @@ function NewToken() {
   const [policies, setPolicies] = useState<readonly string[]>(['default'])
   const [ttl, setTtl] = useState('1h')
   const [name, setName] = useState('')
+  const markSaved = useUnsaved([policies, ttl, name])
   const [outcome, setOutcome] = useState<{
     auth?: { client_token: string; accessor: string }
     warnings?: readonly string[]
@@ -154,6 +156,7 @@ function NewToken() {
       const { auth, warnings } = await createToken({
         body: { policies: [...policies], ttl, display_name: name },
       })
+      markSaved()
       setOutcome({ auth, warnings: warnings ?? [] })
       await client.invalidateQueries({ queryKey: ['tokens'] })
     } catch (error) {

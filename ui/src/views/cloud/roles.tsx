@@ -57,13 +57,15 @@ function RoleList({ mount }: { readonly mount: string }) {
       )}
       {roles !== undefined && roles.length > 0 && (
         <>
-          <Field
-            label={text.filter}
-            value={filter}
-            onChange={(value) =>
-              go({ view: 'cloud', parts: [mount, 'roles'], search: { filter: value } }, { replace: true })
-            }
-          />
+          <search>
+            <Field
+              label={text.filter}
+              value={filter}
+              onChange={(value) =>
+                go({ view: 'cloud', parts: [mount, 'roles'], search: { filter: value } }, { replace: true })
+              }
+            />
+          </search>
           <List name="cloud-roles" label={text.aspects.roles} rows={shown} keyOf={(name) => name}>
             {(name) => (
               <PlaceLink view="cloud" parts={[mount, 'roles', name]}>

@@ -72,11 +72,14 @@ function Rules({ grants }: { readonly grants: readonly Grant[] }) {
     <details className="rules" open={startsOpen}>
       <summary>{text.rules}</summary>
       <div className="stack">
-        <Field
-          label={text.filter}
-          value={filter}
-          onChange={(value) => go({ view: 'home', search: { filter: value } }, { replace: true })}
-        />
+        <search>
+          <Field
+            label={text.filter}
+            value={filter}
+            onChange={(value) => go({ view: 'home', search: { filter: value } }, { replace: true })}
+          />
+        </search>
+        {shown.length === 0 && <p role="status">{strings.noMatch}</p>}
         <Tree
           key={String(filter === '')}
           branches={treeOf(shown)}

@@ -65,14 +65,18 @@ export function Folder({ mount, path }: Props) {
       )}
       {data !== undefined && data.length > 0 && (
         <>
-          <Field
-            label={text.filter}
-            type="search"
-            value={filter}
-            onChange={(value) =>
-              go({ view: 'secrets', parts: [mount.path, path], search: { filter: value } }, { replace: true })
-            }
-          />
+          <search>
+            <Field
+              label={text.filter}
+              value={filter}
+              onChange={(value) =>
+                go(
+                  { view: 'secrets', parts: [mount.path, path], search: { filter: value } },
+                  { replace: true },
+                )
+              }
+            />
+          </search>
           <Search mount={mount} folder={path} />
           <List name="folder" label={text.names} rows={shown} keyOf={(name) => name}>
             {(name) => (

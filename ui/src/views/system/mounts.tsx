@@ -6,6 +6,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { type Column, Table } from '../../components/table.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useReach } from '../../shell/acl.ts'
 import { mayWrite } from '../../shell/grants.ts'
@@ -89,6 +90,7 @@ function Enable({ kind }: { readonly kind: Kind }) {
   const [type, setType] = useState(first)
   const [path, setPath] = useState('')
   const [description, setDescription] = useState('')
+  useUnsaved([path, description])
   const [error, setError] = useState<unknown>()
   const { reaches } = useReach()
   if (!reaches(callPath(kind, ''), mayEnable[kind])) return null

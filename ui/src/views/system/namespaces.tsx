@@ -8,6 +8,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Table } from '../../components/table.tsx'
+import { useUnsaved } from '../../components/unsaved.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { addressOfNamespace, useNamespace } from '../../session/namespace.ts'
 import { useReach } from '../../shell/acl.ts'
@@ -104,6 +105,7 @@ const Delete = ({ name, changed }: ChangeProps & { readonly name: string }) => (
 
 function Create({ changed }: ChangeProps) {
   const [name, setName] = useState('')
+  useUnsaved(name)
   const [error, setError] = useState<unknown>()
   const create = async (event: FormEvent) => {
     event.preventDefault()
