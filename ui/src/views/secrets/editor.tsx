@@ -43,7 +43,7 @@ export function Editor({ before, generate, submit, onSave, onCancel }: Props) {
   const isBadJson = json !== undefined && parsed === undefined
   const problems = problemsOf(rows, parsed)
   const isWrong = isBadJson || problems.size > 0
-  useUnsaved(isWrong ? null : [parsed ?? valuesOf(rows), generateOf(rows)])
+  const markSaved = useUnsaved(isWrong ? null : [parsed ?? valuesOf(rows), generateOf(rows)])
   const change = (id: number, changed: Partial<Row>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...changed } : row)))
   const save = async (event: FormEvent) => {
@@ -52,6 +52,7 @@ export function Editor({ before, generate, submit, onSave, onCancel }: Props) {
     setBusy(true)
     try {
       await onSave(parsed ?? valuesOf(rows), generateOf(rows))
+      markSaved()
     } catch (failure) {
       setError(failure)
     } finally {
