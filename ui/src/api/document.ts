@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 3899b545070ea6594cb510eaf600bb10
+// made by `npm run ui:types` from the server's OpenAPI document 385e43b5e16405bf2623d3d8a83658a3
 
 export interface paths {
     "/health/live": {
