@@ -1,7 +1,7 @@
 import { endAfter } from '../../api/clock.ts'
 import { type Column, Table } from '../../components/table.tsx'
-import { Time } from '../../components/time.tsx'
-import { TimeLeft } from '../../components/time-left.tsx'
+import { shortDuration, Time } from '../../components/time.tsx'
+import { useCountdown } from '../../session/use-countdown.ts'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
@@ -36,7 +36,7 @@ const columns: readonly Column<TokenRow>[] = [
       </PlaceLink>
     ),
   },
-  { id: 'method', title: text.method, cell: ({ path }) => <code>{methodOf(path)}</code> },
+  { id: 'method', title: text.method, width: '8rem', cell: ({ path }) => <code>{methodOf(path)}</code> },
   {
     id: 'entity',
     title: text.entity,
@@ -46,13 +46,15 @@ const columns: readonly Column<TokenRow>[] = [
   {
     id: 'created',
     title: text.created,
+    width: '13rem',
     cell: ({ creation_time }) => <Time at={new Date(creation_time * 1000).toISOString()} />,
   },
   {
     id: 'left',
     title: text.timeLeft,
+    width: '8rem',
     cell: ({ expire_time, end }) =>
-      expire_time === null ? text.unlimited : <TimeLeft end={end} at={expire_time} />,
+      expire_time === null ? text.unlimited : <Left end={end} at={expire_time} />,
   },
   {
     id: 'uses',
@@ -61,6 +63,15 @@ const columns: readonly Column<TokenRow>[] = [
     cell: ({ num_uses }) => (num_uses > 0 ? num_uses.toLocaleString() : text.unlimited),
   },
 ]
+
+/** When it ends is on the page of the token, and here on hover. */
+function Left({ end, at }: { readonly end: number; readonly at: string }) {
+  return (
+    <time dateTime={at} title={at}>
+      {shortDuration(useCountdown(end))}
+    </time>
+  )
+}
 
 export const TokenTable = ({ rows }: { readonly rows: readonly TokenRow[] }) => (
   <Table
