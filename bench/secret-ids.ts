@@ -141,7 +141,7 @@ function p99Of([result]: readonly LoadResult[]): number {
 async function fill(folder: string, count: number): Promise<string> {
   const secretId = await createRole(folder)
   await using core = await openStoppedStore(folder)
-  const method = new ApproleMethod({ ...core, identity: core.identities })
+  const method = new ApproleMethod({ ...core, identity: core.identities, failuresKept: 0 })
   const mount = core.mounts.table.all().find(({ plugin }) => plugin === 'approle')
   const role = mount && (await method.rolesOf(mount).find('r'))
   if (mount === undefined || role === undefined) throw new Error('the role was not stored')

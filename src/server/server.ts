@@ -176,9 +176,10 @@ function mountTypesOf(config: Config, given: Built) {
     userpass: userpassPlugin({
       metrics: given.logins,
       processes: config.processes ?? 1,
+      failuresKept: config.loginFailuresKept,
       passwordCost: given.passwordCost,
     }),
-    approle: approlePlugin({ metrics: given.logins }),
+    approle: approlePlugin({ metrics: given.logins, failuresKept: config.loginFailuresKept }),
     kubernetes: kubernetesPlugin({
       maxJwtSize: config.maxJwtSize,
       failuresKept: config.loginFailuresKept,

@@ -159,11 +159,13 @@ const notHere = [
   'get /sys/plugins/catalog/database/{name}',
   // it does not end
   'get /sys/monitor',
+  ...['get', 'post'].map((verb) => `${verb} /auth/approle/explain`),
   'post /auth/jwt/oidc/auth_url',
   'get /auth/jwt/oidc/callback',
   'post /auth/jwt/oidc/callback',
   'post /auth/jwt/oidc/poll',
   'get /auth/jwt/explain',
+  ...['get', 'post'].map((verb) => `${verb} /auth/userpass/explain`),
 ]
 
 const unlogged: ReadonlySet<string> = new Set([

@@ -729,6 +729,9 @@ const users: DocumentedCall[] = [
     params: { mount_accessor: '$usersMount', name: 'bob' },
     status: 204,
   },
+  { ask: 'get /auth/userpass/failures' },
+  { ask: 'post /auth/userpass/failures/hash', body: { input: 'bob' } },
+  { ask: 'delete /auth/userpass/failures', status: 204 },
   { ask: 'delete /auth/userpass/users/{username}', params: bob, status: 204 },
 ]
 
@@ -830,6 +833,9 @@ const approles: DocumentedCall[] = [
     status: 204,
   },
   { ask: 'get /auth/approle/lint' },
+  { ask: 'get /auth/approle/failures' },
+  { ask: 'post /auth/approle/failures/hash', body: { input: 'machine-7' } },
+  { ask: 'delete /auth/approle/failures', status: 204 },
   { ask: 'post /auth/approle/tidy/secret-id', status: 202 },
   { ask: `delete /${approle}`, params: machine, status: 204 },
 ]

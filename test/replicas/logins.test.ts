@@ -251,3 +251,26 @@ test('a token with a scope has it at both servers, and so has a child that the o
       expect((await client.read('sys/auth')).status).toBe(403)
     }
 })
+
+test('a refused login is explained by the server that refused it, and a name has the same hash at both', async () => {
+  const { one, other } = servers
+  await one.root.write('sys/auth/people', { type: 'userpass' })
+  await one.root.write('auth/people/users/bob', { password: 'pw' })
+  await expect.poll(async () => (await other.root.read('auth/people/users/bob')).status).toBe(200)
+
+  const refused = await one.anonymous.write('auth/people/login/bob', { password: 'x' })
+  await other.anonymous.write('auth/people/login/bob', { password: 'x' })
+
+  const explained = async ({ root }: TestServer) =>
+    (await root.read(`auth/people/explain?request_id=${String(refused.body['request_id'])}`)).status
+  const listedBy = async ({ root }: TestServer) =>
+    (await root.read('auth/people/failures')).body.data?.['failures'] as unknown as { subject: string }[]
+  expect([await explained(one), await explained(other)]).toEqual([200, 404])
+  expect([await listedBy(one), await listedBy(other)]).toMatchObject([
+    [{ subject: 'bob' }],
+    [{ subject: 'bob' }],
+  ])
+  const hashOf = async ({ root }: TestServer) =>
+    (await root.write('auth/people/failures/hash', { input: 'bob' })).body.data?.['hash']
+  expect(await hashOf(one)).toBe(await hashOf(other))
+})

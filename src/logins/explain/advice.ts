@@ -13,7 +13,7 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
   role_type_refused: 'Write `role_type=jwt`. Every write that leaves it out sets it back to `oidc`.',
   token_missing: 'Check the variable of the job: it is often set only for protected branches.',
   address_not_bound:
-    '`seen` is the client’s address. If it is a proxy’s, set `GATEHOUSE_TRUSTED_PROXIES`; else add it to `token_bound_cidrs`.',
+    '`seen` is the client’s address. If it is a proxy’s, set `GATEHOUSE_TRUSTED_PROXIES`; else add it to the networks of the role or user.',
   keys_unavailable:
     'Check network, certificate (`…_ca_pem`) and `GATEHOUSE_OUTBOUND_DENY`; `status` has `last_error`.',
   token_malformed:
@@ -114,6 +114,15 @@ const advices: Readonly<Record<ReasonCode | CoreReason | 'internal', string>> = 
   annotations_unavailable: 'Let the reviewer get service accounts.',
   annotations_invalid: 'Remove the annotation, whose name is one of the server’s own keys.',
   lives_too_long: 'Request a token of a shorter life, or raise `token_max_lifetime`.',
+  user_locked:
+    'Wait, or unlock the name: `sys/locked-users`. Refusals before this one show from where the wrong secrets came.',
+  password_missing: 'Send a `password`: check the variable of the job.',
+  password_wrong: 'Compare name and mount with `LIST users`, or set a new password.',
+  secret_id_missing: 'Send a `secret_id`: check the variable of the job.',
+  secret_id_unknown:
+    'Make a new secret id: `role/<name>/secret-id`. The old one is wrong, used up, expired, destroyed or of another role.',
+  too_many_logins: 'Let the client try again later; docs/limits.md says how many wait.',
+  client_gone: 'The client did not wait for its turn: raise its time limit.',
   cel_auth_invalid: 'Correct the `pb.Auth` of the program as the text says; times are nanoseconds.',
   confirmation_denied:
     'Ask the person: perhaps somebody sent them a link. `remote_address` is the browser that refused, `detail` says where the login began.',

@@ -50,6 +50,10 @@ export const loginFailure = z.object({
   as_token: z.boolean(),
   /** In clear only if the role exists. */
   role: text,
+  /** Whom the login was for: `sub`, the user, the role id. In clear for whoever may explain the login. */
+  subject: text,
+  /** Claims that the role looks at, in clear; empty for callers who may not explain the login. */
+  looked_at: z.record(text, text),
   reason: text,
   check: text,
   status: count,
@@ -156,6 +160,8 @@ export const explainAnswers = {
           inline: false,
           as_token: false,
           role: 'ci',
+          subject: 'repo:acme/shop:ref:refs/heads/main',
+          looked_at: { repository: 'acme/shop' },
           reason: 'expired',
           check: 'times',
           status: 400,

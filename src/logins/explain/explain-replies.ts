@@ -5,9 +5,9 @@ import { joined } from '../../core/tokens/store/policy-names.ts'
 import { shownScope } from '../../core/tokens/store/scope.ts'
 import { refuse } from '../../errors.ts'
 import {
-  checkMayReach,
   type Exchange,
   errorReply,
+  maySend,
   namespaceOf,
   type Reply,
   type Resource,
@@ -17,7 +17,7 @@ import { intField, lowerStringField, stringField } from '../../lib/text/fields.t
 import { formatTime } from '../../lib/text/time.ts'
 import { explainAnswers } from './explain-answers.ts'
 import type { Explanation, MeasuredClock } from './explained.ts'
-import type { LoginFailures } from './login-failures.ts'
+import type { LoginFailures, TracedFailure } from './login-failures.ts'
 import { type ReportedLogin, reportOf, wantsText } from './report.ts'
 
 const failuresInput = z.object({
@@ -35,11 +35,27 @@ export type SeenFailure = { readonly role: string; readonly path: string }
 type FailureParts = {
   failuresOf(mount: Mount): LoginFailures
   /** Whether the caller may see what this role expects. */
-  isSeen(exchange: Exchange<unknown, unknown>, failure: SeenFailure): boolean
+  isSeen(exchange: Asking, failure: SeenFailure): boolean
+  /** Whether the caller may explain this failure. */
+  mayExplain(exchange: Asking, failure: TracedFailure): boolean
+  /** Throws unless the caller may see failures at all, beyond the rule for the path. */
+  checkMayList?(exchange: Asking): void
 }
 
+export type Asking = Exchange<unknown, unknown>
+
+/** Whether the caller may use `explain` itself. No other right stands for it. */
+export const maySendExplain = (exchange: Asking): boolean =>
+  maySend(exchange, { operation: 'read', path: 'explain' }) ||
+  maySend(exchange, { operation: 'update', path: 'explain' })
+
 /** `failures` and `failures/hash`. docs/explain.md */
-export const failureResources = ({ failuresOf, isSeen }: FailureParts): Resource[] => [
+export const failureResources = ({
+  failuresOf,
+  isSeen,
+  mayExplain,
+  checkMayList = () => {},
+}: FailureParts): Resource[] => [
   resource('/failures', {
     help: 'The most recent refused logins, with claims as keyed hashes.',
     read: {
@@ -48,11 +64,12 @@ export const failureResources = ({ failuresOf, isSeen }: FailureParts): Resource
       input: failuresInput,
       handle: (exchange) => {
         const { mount, input } = exchange
-        checkMayReach(exchange, { operation: 'read', path: 'config' })
+        checkMayList(exchange)
         const filter = {
           ...input,
           limit: Math.max(0, input.limit),
           isSeen: (failure: SeenFailure) => isSeen(exchange, failure),
+          mayExplain: (failure: TracedFailure) => mayExplain(exchange, failure),
         }
         return { data: failuresOf(mount).list(filter) }
       },
@@ -111,8 +128,11 @@ export function answerOf(
   }
 }
 
-/** The record of a refused login, as `explain` returns it. docs/explain.md#in-three-steps */
-export function explainedFailure(failures: LoginFailures, requestId: string): Explained {
+/** The record of a refused login. Throws if there is none. */
+export function foundFailure<Kept>(
+  failures: Pick<LoginFailures<Kept>, 'find'>,
+  requestId: string,
+): TracedFailure<Kept> {
   const found = requestId === '' ? undefined : failures.find(requestId)
   if (found === undefined) {
     throw refuse(
@@ -120,8 +140,12 @@ export function explainedFailure(failures: LoginFailures, requestId: string): Ex
       'no failure of this request is kept here: they are kept in memory, by the server that refused, and the oldest go',
     )
   }
-  const { failure, error, trace } = found
-  const { request_id, time, path, remote_address, status, cause, reason, role } = failure
+  return found
+}
+
+/** The record of a refused login, as `explain` returns it. docs/explain.md#in-three-steps */
+export function explainedFailure({ failure, discreet, error, trace }: TracedFailure): Explained {
+  const { request_id, time, path, remote_address, status, cause, reason, role } = { ...failure, ...discreet }
   const clock = trace.clock === undefined ? null : shownClock(trace.clock)
   return {
     allowed: false,

@@ -13,8 +13,12 @@ type LoginFailure = Readonly<Omit<z.output<typeof loginFailure>, 'expected'>> & 
   readonly expected: readonly JsonValue[]
 }
 
-/** What a login sent, in clear; its claims are hashed before they are kept. */
-export type SentFacts<Kept> = Pick<LoginFailure, 'alg' | 'kid' | 'claims'> & {
+/** Members of a failure as only those see them who may explain it. */
+type Discreet = Partial<Pick<LoginFailure, 'subject' | 'looked_at' | 'cause'>>
+
+/** What a login sent. Subject and claims come in clear, and are hashed before they are kept. */
+export type SentFacts<Kept = unknown> = Pick<LoginFailure, 'alg' | 'kid' | 'claims' | 'subject'> & {
+  readonly discreet: Discreet
   /** What the method itself keeps. */
   readonly kept: Kept | undefined
 }
@@ -22,6 +26,9 @@ export type SentFacts<Kept> = Pick<LoginFailure, 'alg' | 'kid' | 'claims'> & {
 /** A refused login with all of its checks. */
 export type TracedFailure<Kept = unknown> = {
   readonly failure: LoginFailure
+  /** In clear, if it exists. */
+  readonly existingRole: string
+  readonly discreet: Discreet
   readonly error: string
   readonly trace: LoginTrace
   readonly kept: Kept | undefined
@@ -64,14 +71,16 @@ export type FailureFilter = {
   readonly request_id: string
   /** Whether failures of this role are listed. */
   readonly isSeen?: (failure: { readonly role: string; readonly path: string }) => boolean
+  /** Whether the caller may explain this failure. */
+  readonly mayExplain?: (failure: TracedFailure) => boolean
 }
 
 /** Longer tokens are not looked at once more: they were refused, and should not cost much more. */
 export const maxRecordedToken = 32 * 1024
 
 /**
- * The most recent refused logins of one mount, in memory. Claims are kept as keyed hashes, so that a known
- * value can be searched for.
+ * The most recent refused logins of one mount, in memory. Subject and claims are kept as keyed hashes, so that a known
+ * value can be searched for; some of them are also kept in clear, for whoever may explain the login.
  */
 export class LoginFailures<Kept = unknown> {
   readonly #parts: LoginFailuresParts
@@ -104,34 +113,52 @@ export class LoginFailures<Kept = unknown> {
       detail = '',
     } = trace.checks.find(({ verdict }) => verdict === 'fail') ?? {}
     const told = bringsToken(failure.path) ? { error: '', seen: null } : { error, seen }
-    const { claims, kept: keptOfMethod, ...header } = sent(hash)
+    const { claims, subject, discreet, kept: keptOfMethod, ...header } = sent(hash)
     const shown = {
       ...failure,
       role,
       time: formatTime(clock.now()),
       ...header,
       claims: hashedTexts(claims, hash),
+      subject: subject === '' ? '' : hashed(hash, subject),
+      looked_at: {},
       expected,
       hint,
       detail,
       ...told,
     }
-    this.#failures.push({ failure: shown, error, trace, kept: keptOfMethod })
+    this.#failures.push({
+      failure: shown,
+      existingRole: roleExists ? failure.role : '',
+      discreet,
+      error,
+      trace,
+      kept: keptOfMethod,
+    })
     // drop many at once, because removing the first one moves all others
     if (this.#failures.length >= 2 * kept) this.#failures = this.#failures.slice(-kept)
     this.#added += 1
   }
 
   /** Newest first. */
-  list({ limit, reason, role, request_id, isSeen = () => true }: FailureFilter): object {
+  list({
+    limit,
+    reason,
+    role,
+    request_id,
+    isSeen = () => true,
+    mayExplain = () => false,
+  }: FailureFilter): object {
     const { kept } = this.#parts
     const failures = (kept === 0 ? [] : this.#failures.slice(-kept))
-      .map(({ failure }) => failure)
-      .reverse()
-      .filter((one) => (reason === '' || one.reason === reason) && (role === '' || one.role === role))
-      .filter((one) => request_id === '' || one.request_id === request_id)
-      .filter(isSeen)
+      .toReversed()
+      .filter(
+        ({ failure: one }) => (reason === '' || one.reason === reason) && (role === '' || one.role === role),
+      )
+      .filter(({ failure: one }) => request_id === '' || one.request_id === request_id)
+      .filter(({ failure }) => isSeen(failure))
       .slice(0, limit)
+      .map((traced) => (mayExplain(traced) ? { ...traced.failure, ...traced.discreet } : traced.failure))
     return { kept, dropped: Math.max(0, this.#added - kept), since: formatTime(this.#since), failures }
   }
 

@@ -10,7 +10,7 @@ type Where<Kept> = {
   readonly log: { readonly error: LogLine }
 }
 
-type OfTheCall = 'request_id' | 'inline' | 'as_token' | 'remote_address'
+export type OfTheCall = 'request_id' | 'inline' | 'as_token' | 'remote_address'
 
 /** Keeps a refused login. `describe` is not called if none are kept. Never rejects: the caller gets its refusal. */
 export async function recordRefused<Kept>(

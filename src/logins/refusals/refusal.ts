@@ -74,6 +74,13 @@ const checkOf = {
   annotations_unavailable: 'annotations',
   annotations_invalid: 'annotations',
   lives_too_long: 'times',
+  user_locked: 'lockout',
+  password_missing: 'password',
+  password_wrong: 'password',
+  secret_id_missing: 'secret_id',
+  secret_id_unknown: 'secret_id',
+  too_many_logins: 'turn',
+  client_gone: 'turn',
 } as const
 
 /** For logs, audit and metrics. */

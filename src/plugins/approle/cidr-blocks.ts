@@ -23,6 +23,7 @@ export function checkSubset(ofSecretId: readonly string[], ofRole: readonly stri
   throw refuse(
     'invalid',
     `failed to verify subset relationship between CIDR blocks on the role ${list(outer)} and CIDR blocks on the secret ID ${list(ofSecretId)}`,
+    { reason: 'address_not_bound' },
   )
 }
 

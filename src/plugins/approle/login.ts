@@ -6,9 +6,22 @@ import { checkSubset } from './cidr-blocks.ts'
 import type { Role } from './role.ts'
 import type { SecretId } from './secret-id.ts'
 
+/** Why a pair is wrong, for the operator. */
+const wrongPairCauses = {
+  role_unknown: 'no role of this mount has this role id',
+  secret_id_unknown: 'the role has no such secret id: it is wrong, used up, destroyed or of another role',
+  secret_id_ended: 'the secret id has expired',
+} as const
+
 /** One text for every wrong pair: it does not tell which of the two is wrong. */
-export const wrongPair = (reason: 'role_unknown' | 'secret_id_unknown') =>
-  refuse('invalid', 'invalid role or secret ID', { reason })
+export const wrongPair = (why: keyof typeof wrongPairCauses) =>
+  refuse('invalid', 'invalid role or secret ID', {
+    reason: why === 'secret_id_ended' ? 'secret_id_unknown' : why,
+    operatorText: wrongPairCauses[why],
+  })
+
+/** The checks of a login, in order. docs/contract/approle.md#why-a-login-was-refused */
+export const loginChecks = ['lockout', 'role', 'secret_id', 'address', 'uses'] as const
 
 /** Throws `invalid` if a login from this address is refused. docs/contract/approle.md#login-in-this-order */
 export function checkAddress({ record }: Role, secretId: SecretId | undefined, address: string): void {

@@ -22,6 +22,8 @@ import type { Random } from '../../lib/system/random.ts'
 import { toText } from '../../lib/text/coercion.ts'
 import { quoted } from '../../lib/text/go-text.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
+import { LoginFailures } from '../../logins/explain/login-failures.ts'
+import type { LoginSteps } from '../../logins/explain/login-steps.ts'
 import { checkAddress, grantOf, wrongPair } from './login.ts'
 import { changedRole, newRole, type Role, type RoleInput, type RoleRecord, roleWarnings } from './role.ts'
 import { RoleStore } from './role-store.ts'
@@ -31,25 +33,29 @@ import { type FoundSecretId, SecretIdStore } from './secret-id-store.ts'
 export type ApproleParts = LoginParts & {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
   readonly random: Random
+  /** Most refused logins remembered per mount. */
+  readonly failuresKept: number
   readonly caches?: CacheUses
   readonly lockouts: Pick<Lockouts, 'check' | 'noteFailure' | 'noteLogin'>
 }
 
-/** What a login sends. */
-export type LoginInput = {
+/** What a login sends, and what it learns. */
+export type LoginAttempt = {
   readonly roleId: string
   readonly secretId: string
-  /** Called with the name of the role, once it is known. */
-  onRole(name: string): void
+  /** Filled in: the name of the role, once it is known. */
+  role: string
+  readonly steps: LoginSteps
 }
 
 type LoginPlace = Omit<LoginRequest, 'auth'> & Pick<LoginAuth, 'scope'>
 
-type GivenSecret = { readonly secret: string; readonly named: LoginName }
+type GivenSecret = Pick<LoginAttempt, 'steps'> & { readonly secret: string; readonly named: LoginName }
 
 type Place = Disposable & {
   readonly roles: RoleStore
   readonly secretIds: SecretIdStore
+  readonly failures: LoginFailures
   /** Logins with one secret id whose number of logins is limited. */
   readonly limitedLogins: Changes
 }
@@ -75,8 +81,13 @@ export class ApproleMethod {
     return this.#places.of(mount).secretIds
   }
 
+  /** The refused logins of a mount. */
+  failuresOf(mount: Mount): LoginFailures {
+    return this.#places.of(mount).failures
+  }
+
   #open(mount: Mount): Place {
-    const { mounts, random, clock, caches } = this.#parts
+    const { mounts, random, clock, caches, failuresKept: kept } = this.#parts
     const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
     let opening: Promise<Record<'role-id' | 'accessor', KeyedHash>> | undefined
     const hash = async (name: 'role-id' | 'accessor') => {
@@ -92,6 +103,7 @@ export class ApproleMethod {
     return {
       roles,
       secretIds: new SecretIdStore({ view, clock, hashOfAccessor: () => hash('accessor') }),
+      failures: new LoginFailures({ view, random, clock, kept }),
       limitedLogins: new Changes({ view, tooMany: 'too many logins with one secret id at a time' }),
       [Symbol.dispose]: () => roles[Symbol.dispose](),
     }
@@ -147,27 +159,31 @@ export class ApproleMethod {
   }
 
   /** docs/contract/approle.md#login-in-this-order */
-  async login(place: LoginPlace, input: LoginInput): Promise<Issued> {
+  async login(place: LoginPlace, attempt: LoginAttempt): Promise<Issued> {
     const { mount } = place
-    const roleId = input.roleId.trim()
-    const secret = input.secretId.trim()
+    const { steps } = attempt
+    const roleId = attempt.roleId.trim()
+    const secret = attempt.secretId.trim()
     if (roleId === '')
       throw refuse('invalid', 'missing role_id', { reason: 'role_missing', isFailureElsewhere: true })
     const { lockouts } = this.#parts
     const named: LoginName = { mount, name: roleId }
-    lockouts.check(named)
+    steps.during('lockout', {}, () => lockouts.check(named))
     const role = await this.rolesOf(mount).findByRoleId(roleId)
     if (role === undefined) throw await this.#wrong(named, 'role_unknown')
-    input.onRole(role.name)
-    const issued = await this.#loginTo(place, role, { secret, named })
+    attempt.role = role.name
+    steps.passed('role', { seen: role.name })
+    const issued = await this.#loginTo(place, role, { secret, named, steps })
     await lockouts.noteLogin(named)
     return issued
   }
 
   async #loginTo(place: LoginPlace, role: Role, given: GivenSecret): Promise<Issued> {
-    const { secret } = given
+    const { secret, steps } = given
     if (role.record.bind_secret_id === false) {
-      checkAddress(role, undefined, place.remoteAddress)
+      steps.during('address', boundTo(role, undefined, place), () =>
+        checkAddress(role, undefined, place.remoteAddress),
+      )
       return this.#issue(place, role, undefined)
     }
     if (secret === '') throw refuse('invalid', 'missing secret_id', { reason: 'secret_id_missing' })
@@ -176,25 +192,36 @@ export class ApproleMethod {
   }
 
   /** Counts a wrong pair, which locks the role id in the end, whether a role has it or not. */
-  async #wrong(named: LoginName, reason: 'role_unknown' | 'secret_id_unknown'): Promise<ServiceError> {
+  async #wrong(named: LoginName, why: Parameters<typeof wrongPair>[0]): Promise<ServiceError> {
     // logins at the same time may have locked it: no more of them are judged than one after the other
     this.#parts.lockouts.check(named)
-    await this.#parts.lockouts.noteFailure(named, reason === 'secret_id_unknown')
-    return wrongPair(reason)
+    await this.#parts.lockouts.noteFailure(named, why !== 'role_unknown')
+    return wrongPair(why)
   }
 
-  async #loginWithSecret(place: LoginPlace, role: Role, { secret, named }: GivenSecret): Promise<Issued> {
-    const find = () => this.secretIdsOf(place.mount).find(role, secret)
-    const first = await find()
+  async #loginWithSecret(
+    place: LoginPlace,
+    role: Role,
+    { secret, named, steps }: GivenSecret,
+  ): Promise<Issued> {
+    const secretIds = this.secretIdsOf(place.mount)
+    const first = await secretIds.seek(role, secret)
     if (first === undefined) throw await this.#wrong(named, 'secret_id_unknown')
+    if (first === 'ended') throw await this.#wrong(named, 'secret_id_ended')
     this.#parts.lockouts.check(named)
-    checkAddress(role, first.secretId, place.remoteAddress)
+    steps.passed('secret_id', { detail: `accessor ${first.secretId.accessor}` })
+    steps.during('address', boundTo(role, first.secretId, place), () =>
+      checkAddress(role, first.secretId, place.remoteAddress),
+    )
     if (first.secretId.num_uses === 0) return this.#issue(place, role, first)
     const { limitedLogins } = this.#places.of(place.mount)
     return limitedLogins.run(`${first.role}/${first.hash}`, async (_, overtaken) => {
-      const found = await find()
+      const found = await secretIds.find(role, secret)
       // it was valid when this login began, which so is no guess
-      if (found === undefined) throw wrongPair('secret_id_unknown')
+      if (found === undefined) {
+        steps.failed('uses', 'secret_id_unknown', { detail: 'other logins used it up meanwhile' })
+        throw wrongPair('secret_id_unknown')
+      }
       return await this.#issue(place, role, found, overtaken)
     })
   }
@@ -238,3 +265,15 @@ export class ApproleMethod {
         await this.secretIdsOf(mount).sweep(stopping)
   }
 }
+
+/** The networks that a login may come from, and where it comes from. */
+const boundTo = (
+  { record: { secret_id_bound_cidrs: ofRole } }: Role,
+  secretId: SecretId | undefined,
+  { remoteAddress }: LoginPlace,
+) => ({
+  expected: [...(secretId?.cidr_list ?? []), ...(ofRole ?? [])].slice(0, mostShown),
+  seen: remoteAddress,
+})
+
+const mostShown = 16

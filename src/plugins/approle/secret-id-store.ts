@@ -117,8 +117,14 @@ export class SecretIdStore {
 
   /** The valid secret id of the role with this secret. */
   async find(role: Role, secret: string): Promise<FoundSecretId | undefined> {
+    const found = await this.seek(role, secret)
+    return found === 'ended' ? undefined : found
+  }
+
+  /** The secret id of the role with this secret; `ended` if it is not valid any more, and not removed yet. */
+  async seek(role: Role, secret: string): Promise<FoundSecretId | 'ended' | undefined> {
     const found = await this.#read(secretIdKey(role.record.uuid, role.hashOf(secret)))
-    return found === undefined || this.#isOver(found.secretId) ? undefined : found
+    return found !== undefined && this.#isOver(found.secretId) ? 'ended' : found
   }
 
   /** Whose secret id has this accessor, and the secret id if it belongs to this role. */

@@ -54,7 +54,9 @@ const maxSecretIdBytes = 4096
 /** Throws `invalid` for a text that is longer than any secret id; `what` begins the text. */
 export function checkLength(secretId: string, what = 'failed to create HMAC of secret_id'): void {
   if (Buffer.byteLength(secretId) > maxSecretIdBytes)
-    throw refuse('invalid', `${what}: value is longer than maximum of ${maxSecretIdBytes} bytes`)
+    throw refuse('invalid', `${what}: value is longer than maximum of ${maxSecretIdBytes} bytes`, {
+      reason: 'secret_id_unknown',
+    })
 }
 
 /**

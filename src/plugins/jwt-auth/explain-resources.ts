@@ -4,9 +4,9 @@ import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { fail, refuse } from '../../errors.ts'
 import {
   checkMayReach,
-  type Exchange,
   loginPlace,
   mayReach,
+  maySend,
   type Reply,
   type Resource,
   resource,
@@ -16,11 +16,14 @@ import { boolField, convertFields, lowerStringField, mapField, stringField } fro
 import type { JsonObject } from '../../lib/text/json.ts'
 import { explainAnswers } from '../../logins/explain/explain-answers.ts'
 import {
+  type Asking,
   answerOf,
   checkNoSecret,
   explainedBy,
   explainedFailure,
   failureResources,
+  foundFailure,
+  maySendExplain,
   type SeenFailure,
   shownExplanation,
 } from '../../logins/explain/explain-replies.ts'
@@ -64,8 +67,6 @@ const explainInput = failureInput.extend({
 const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
-type Asking = Exchange<unknown, unknown>
-
 const roleOfFailure = ({ role, path }: SeenFailure): string =>
   role !== '' && path === 'cel/login' ? `cel/${role}` : role
 
@@ -80,6 +81,12 @@ const toLower = (below: string): string => below.toLowerCase()
 
 const maySeeConfig = (exchange: Asking): boolean => mayReach(exchange, { operation: 'read', path: 'config' })
 
+/** Whether the caller may explain refused logins of this role. */
+const mayExplain = (exchange: Asking, role: string): boolean =>
+  maySendExplain(exchange) &&
+  maySend(exchange, { operation: 'read', path: 'config' }) &&
+  (role === '' || maySend(exchange, { operation: 'read', path: rolePath(role), canonical: toLower }))
+
 /** What is explained quotes the role and the configuration. */
 function checkMaySee(exchange: Asking, role: string): void {
   if (!maySeeRole(exchange, role) || !maySeeConfig(exchange)) throw fail('denied', 'permission denied')
@@ -90,13 +97,13 @@ type Unsaved = { readonly named: string; readonly isCel: boolean; readonly field
 /** How the logins of a mount explain themselves. docs/explain.md */
 export function explainResources({ method, plan, policyExists }: ExplainRouteParts): Resource[] {
   const shownFailure = async (exchange: Asking, requestId: string): Promise<Reply> => {
-    const explained = explainedFailure(method.failuresOf(exchange.mount), requestId)
-    checkMaySee(exchange, roleOfFailure({ role: explained.role, path: explained.path ?? '' }))
     const { mount } = exchange
+    const found = foundFailure(method.failuresOf(mount), requestId)
+    checkMaySee(exchange, roleOfFailure(found.failure))
+    const explained = explainedFailure(found)
     const isCel = explained.path === 'cel/login'
     const role = isCel ? undefined : await method.stateOf(mount).roles.find(explained.role)
-    const kept = method.failuresOf(mount).find(requestId)
-    const now = role && kept && (await judgedNow(kept, role, method.memoryOf(mount)))
+    const now = role && (await judgedNow(found, role, method.memoryOf(mount)))
     return answerOf(exchange, {
       ...explained,
       ...(now !== undefined && { now }),
@@ -177,6 +184,9 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
     ...failureResources({
       failuresOf: (mount) => method.failuresOf(mount),
       isSeen: (exchange, failure) => maySeeRole(exchange, roleOfFailure(failure)),
+      mayExplain: (exchange, { failure: { path }, existingRole: role }) =>
+        mayExplain(exchange, roleOfFailure({ role, path })),
+      checkMayList: (exchange) => checkMayReach(exchange, { operation: 'read', path: 'config' }),
     }),
     resource('/status', {
       help: 'Where keys come from, whether they could be fetched, and recent logins.',

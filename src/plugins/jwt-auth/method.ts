@@ -74,7 +74,13 @@ import { type PollInput, poll, type Waiting } from './oidc/poll.ts'
 import { answerPosted, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
 import type { BrowserContext, FlowContext, FlowLog } from './oidc/sign-in.ts'
-import { type Accepted, type How, notedBrowserLogin, notedLogin } from './what-if/noted-login.ts'
+import {
+  type Accepted,
+  claimsLookedAt,
+  type How,
+  notedBrowserLogin,
+  notedLogin,
+} from './what-if/noted-login.ts'
 
 const dayMs = 86_400_000
 
@@ -396,7 +402,12 @@ export class JwtMethod {
       requestedRole: async (named, path) => {
         const name = named || ((await place.state.findConfig())?.config.default_role ?? '')
         const roles = path === 'cel/login' ? place.state.celRoles : place.state.roles
-        return { name, exists: name !== '' && (await roles.find(name)) !== undefined }
+        const role = name === '' ? undefined : await roles.find(name)
+        return {
+          name,
+          exists: role !== undefined,
+          looked: role && 'boundClaims' in role ? claimsLookedAt(role) : [],
+        }
       },
       traceOf: async (login) => {
         // neither a long token nor a series of bad ones may make the server check them twice
@@ -661,7 +672,7 @@ const abandoned = ({ role, address }: PendingLogin): Parameters<JwtFailures['add
   cause: '',
   remote_address: address,
   verified: false,
-  sent: sentToken('', false),
+  sent: sentToken({ token: '', verified: false, looked: [] }),
   error: '',
   trace: bareTrace('state_unknown', 'nobody finished it, and polled for it, within 10 minutes: expired'),
 })

@@ -48,7 +48,7 @@ import {
   type LoginContext,
   type LoginInput,
 } from './login/login.ts'
-import { notedLogin } from './what-if/noted-login.ts'
+import { claimsLookedAt, notedLogin } from './what-if/noted-login.ts'
 
 export type KubernetesParts = {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
@@ -443,7 +443,7 @@ export class KubernetesMethod {
       cause: operatorText,
       verified: false,
       remote_address: '',
-      sent: sentToken(jwt, false),
+      sent: sentToken({ token: jwt, verified: false, looked: claimsLookedAt(role) }),
       error: message,
       trace: { checks: trace, clock: undefined },
     })

@@ -44,7 +44,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       basic,
       log,
       failuresOf: (mount) => method.failuresOf(mount),
-      hasRole: async (mount, name) => (await method.rolesOf(mount).find(name)) !== undefined,
+      findRole: (mount, name) => method.rolesOf(mount).find(name),
       callerAsks: async (mount) => (await method.askerOf(mount)) === 'caller',
     })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })

@@ -11,8 +11,11 @@ import { loginTerms, renewalTermsOf } from '../../core/tokens/store/token-fields
 import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse } from '../../errors.ts'
 import { addressMatches } from '../../lib/net/cidr.ts'
+import type { Clock } from '../../lib/system/clock.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import type { Random } from '../../lib/system/random.ts'
+import { LoginFailures } from '../../logins/explain/login-failures.ts'
+import type { LoginSteps } from '../../logins/explain/login-steps.ts'
 import { isGiven, type NewPassword, type Passwords } from './passwords/passwords.ts'
 import { changedPolicies, changedSettings, hasPolicies, type User, type UserSettings } from './user.ts'
 import { UserStore } from './user-store.ts'
@@ -23,6 +26,9 @@ export type UserpassMethodParts = {
   readonly lockouts: Lockouts
   readonly caches: CacheUses
   readonly random: Random
+  readonly clock: Clock
+  /** Most refused logins remembered per mount. */
+  readonly failuresKept: number
   readonly log: { readonly error: LogLine }
 }
 
@@ -34,22 +40,42 @@ export type LoginAttempt = UserPlace & {
   readonly client: Client
   /** Filled in: the user of that name. */
   user: User | undefined
+  readonly steps: LoginSteps
 }
 
 const maxNameBytes = 2048
 
+/** The checks of a login, in order. docs/contract/userpass.md#why-a-login-was-refused */
+export const loginChecks = ['lockout', 'user', 'password', 'address'] as const
+
+type Place = Disposable & { readonly users: UserStore; readonly failures: LoginFailures }
+
 /** The method `userpass` for all of its mounts. */
 export class UserpassMethod {
   readonly #parts: UserpassMethodParts
-  readonly #stores: PerMount<UserStore>
+  readonly #places: PerMount<Place>
 
   constructor(parts: UserpassMethodParts) {
     this.#parts = parts
-    this.#stores = new PerMount(parts.mounts, (mount) => new UserStore(parts.mounts.viewOf(mount), parts))
+    const { mounts, random, clock, failuresKept: kept } = parts
+    this.#places = new PerMount(mounts, (mount) => {
+      const view = mounts.viewOf(mount)
+      const users = new UserStore(view, parts)
+      return {
+        users,
+        [Symbol.dispose]: () => users[Symbol.dispose](),
+        failures: new LoginFailures({ view: view.view('', { numbers: 'plain' }), random, clock, kept }),
+      }
+    })
   }
 
   usersOf(mount: Mount): UserStore {
-    return this.#stores.of(mount)
+    return this.#places.of(mount).users
+  }
+
+  /** The refused logins of a mount. */
+  failuresOf(mount: Mount): LoginFailures {
+    return this.#places.of(mount).failures
   }
 
   find({ mount, name }: UserPlace): Promise<User | undefined> {
@@ -102,8 +128,8 @@ export class UserpassMethod {
    */
   async login(attempt: LoginAttempt): Promise<LoginAuth> {
     const { lockouts, passwords } = this.#parts
-    const { name, password, client } = attempt
-    lockouts.check(attempt)
+    const { name, password, client, steps } = attempt
+    steps.during('lockout', {}, () => lockouts.check(attempt))
     if (password === '') throw refuse('invalid', 'missing password', { reason: 'password_missing' })
     const user = await this.find(attempt)
     attempt.user = user
@@ -118,11 +144,19 @@ export class UserpassMethod {
     // of many logins at once, no more count than one after the other
     lockouts.check(attempt)
     if (user === undefined || !matches) {
+      if (user === undefined) steps.failed('user', 'password_wrong')
+      else steps.passed('user', { seen: name })
+      steps.failed('password', 'password_wrong')
       await lockouts.noteFailure(attempt, user !== undefined)
       throw refuse('invalid', 'invalid username or password', { reason: 'password_wrong' })
     }
-    if (!addressMatches(user.settings.token_bound_cidrs, client.address))
-      throw refuse('denied', 'permission denied', { reason: 'address_not_bound' })
+    steps.passed('user', { seen: name })
+    steps.passed('password')
+    const { token_bound_cidrs: bound } = user.settings
+    steps.during('address', { expected: (bound ?? []).slice(0, mostShown), seen: client.address }, () => {
+      if (!addressMatches(bound, client.address))
+        throw refuse('denied', 'permission denied', { reason: 'address_not_bound' })
+    })
     return {
       alias: { name, metadata: null },
       metadata: { username: name },
@@ -170,6 +204,8 @@ export class UserpassMethod {
     return renewalTermsOf(user.settings)
   }
 }
+
+const mostShown = 16
 
 const noPassword = () => refuse('invalid', 'must provide either password or password_hash')
 

@@ -13,6 +13,8 @@ export type UserpassOptions = {
   readonly metrics: LoginReportParts['counter'] & LookalikeReportParts['counter']
   /** Of how many processes of this machine this is one. */
   readonly processes: number
+  /** Most refused logins remembered per mount. */
+  readonly failuresKept: number
   /** Tests and benchmarks only. */
   readonly passwordCost?: Argon2Cost | undefined
 }
@@ -35,6 +37,7 @@ function hashingLimits(processes: number): LoginQueueLimits {
 export const userpassPlugin = ({
   metrics,
   processes,
+  failuresKept,
   passwordCost = productCost,
 }: UserpassOptions): PluginDefinition => ({
   table: 'auth',
@@ -46,7 +49,16 @@ export const userpassPlugin = ({
     const { tokens, identities: identity, spent, view, systemTtl } = core
     const queue = new LoginQueue({ limits: hashingLimits(processes), clock })
     const passwords = new Passwords({ queue, cost: passwordCost, random })
-    const method = new UserpassMethod({ mounts, passwords, lockouts, caches, random, log })
+    const method = new UserpassMethod({
+      mounts,
+      passwords,
+      lockouts,
+      caches,
+      random,
+      clock,
+      failuresKept,
+      log,
+    })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })
     const loginParts = { tokens, identity, spent, view, clock, systemTtl, onLookalike }
     const reports = new LoginReports({ method: 'userpass', log, counter: metrics, fullPathOf })
@@ -55,6 +67,7 @@ export const userpassPlugin = ({
         method,
         history: core.history,
         reports,
+        log,
         issue: (login) => issueLogin(loginParts, login),
       }),
       beginCounters: (mount) => reports.beginCounters(mount),

@@ -1,26 +1,34 @@
 import { z } from 'zod'
 import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
-import type { LoginReports } from '../../core/tokens/acts/login-reports.ts'
+import type { LoginReports, RefusedLogin } from '../../core/tokens/acts/login-reports.ts'
 import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { exampleTokenFields, wholeTokenFields } from '../../core/tokens/store/token-fields.ts'
 import {
   type KeptHistory,
   loginPlace,
+  maySend,
   nameList,
   type Reply,
   type Resource,
   resource,
   unknownPaths,
 } from '../../http/resource/resource.ts'
+import type { LogLine } from '../../lib/system/log-fields.ts'
 import { stringField } from '../../lib/text/fields.ts'
-import type { LoginAttempt, UserpassMethod } from './method.ts'
+import type { Asking } from '../../logins/explain/explain-replies.ts'
+import type { SentFacts, TracedFailure } from '../../logins/explain/login-failures.ts'
+import { LoginSteps } from '../../logins/explain/login-steps.ts'
+import { recordRefused } from '../../logins/explain/record-refused.ts'
+import { failureOf, refusedLoginResources } from '../../logins/explain/secret-logins.ts'
+import { type LoginAttempt, loginChecks, type UserpassMethod } from './method.ts'
 import { shownUser, userFields } from './user.ts'
 
 export type UserpassParts = {
   readonly history: HistoryStore
   readonly method: UserpassMethod
   readonly reports: LoginReports
+  readonly log: { readonly error: LogLine }
   issue(request: LoginRequest): Promise<Pick<Reply, 'auth' | 'warnings'>>
 }
 
@@ -55,8 +63,22 @@ const canonical = (below: string): string => below.toLowerCase()
 export const userpassResources = (parts: UserpassParts): Resource[] => [
   ...userResources(parts),
   loginResource(parts),
+  ...refusedLoginResources({
+    failuresOf: (mount) => parts.method.failuresOf(mount),
+    isSeen: () => true,
+    mayExplain: maySeeName,
+  }),
   unknownPaths({ url: '/login/*', open: true }),
 ]
+
+/**
+ * Whether the caller may learn whose login was refused, and whether there is such a user. Names that nobody has are not
+ * kept, so that those are told that nobody has it who may list the users. docs/contract/userpass.md#why-a-login-was-refused
+ */
+const maySeeName = (exchange: Asking, { discreet: { subject } }: TracedFailure): boolean =>
+  subject === undefined
+    ? maySend(exchange, { operation: 'list', path: 'users' })
+    : maySend(exchange, { operation: 'read', path: `users/${subject}`, canonical })
 
 const userHistory = ({ method, history: store }: UserpassParts): KeptHistory<Named> => ({
   store,
@@ -140,7 +162,15 @@ const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resour
   }),
 ]
 
-const loginResource = ({ method, reports, issue }: UserpassParts): Resource =>
+/** The name, if somebody has it: people type passwords into fields for names. */
+const discreetOf = ({ user, name }: LoginAttempt, { reason }: RefusedLogin): SentFacts['discreet'] => ({
+  ...(user !== undefined && { subject: name }),
+  ...(reason === 'password_wrong' && {
+    cause: user === undefined ? 'nobody has this name' : 'the user has another password',
+  }),
+})
+
+const loginResource = ({ method, reports, log, issue }: UserpassParts): Resource =>
   resource('/login/:username', {
     help: 'Log in with a name and a password.',
     open: true,
@@ -158,10 +188,21 @@ const loginResource = ({ method, reports, issue }: UserpassParts): Resource =>
           ...place,
           ...input,
           user: undefined,
+          steps: new LoginSteps(loginChecks),
           client: { address: call.remoteAddress, name: `${mount.uuid}/${place.name}`, whenSilent },
         }
         const who = () => (attempt.user === undefined ? {} : { user: place.name })
-        return reports.watch({ call, mount, who }, async () => {
+        const record = (refused: RefusedLogin) =>
+          recordRefused({ failures: method.failuresOf(mount), call, mount, log }, async () =>
+            failureOf({
+              refused,
+              steps: attempt.steps,
+              role: '',
+              subject: place.name,
+              discreet: discreetOf(attempt, refused),
+            }),
+          )
+        return reports.watch({ call, mount, who, record }, async () => {
           const scope = requestedScope(input)
           const auth = await method.login(attempt)
           const reply = await issue({ ...loginPlace(mount, call), auth: { ...auth, scope } })

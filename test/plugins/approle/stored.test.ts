@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { LoginSteps } from '../../../src/logins/explain/login-steps.ts'
 import { ApproleMethod } from '../../../src/plugins/approle/method.ts'
 import { Tidy } from '../../../src/plugins/approle/tidy.ts'
 import { openMemory } from '../../../src/storage/sqlite/sqlite.ts'
@@ -27,7 +28,7 @@ async function openMethod() {
     }),
   )
   const { mounts } = core
-  const method = new ApproleMethod({ ...core, identity: core.identities })
+  const method = new ApproleMethod({ ...core, identity: core.identities, failuresKept: 0 })
   const mount = mounts.table.all().find(({ plugin }) => plugin === 'approle')
   if (mount === undefined) throw new Error('there is no mount')
   const role = async (name: string) => {
@@ -59,7 +60,7 @@ async function openMethod() {
     login: (roleId: string, secretId: string) =>
       method.login(
         { mount, namespacePath: '', path: 'auth/machines/login', remoteAddress: '127.0.0.1' },
-        { roleId, secretId, onRole: () => {} },
+        { roleId, secretId, role: '', steps: new LoginSteps([]) },
       ),
     sweep: () => method.sweep(new AbortController().signal),
     /** The numbers of records of secret ids, by kind. */

@@ -201,6 +201,18 @@ describe('failures', () => {
     const { body } = await at.root.write(`${at.path}/failures/hash`, { input: cluster.issuer })
     expect(failure['claims']).toMatchObject({ iss: body.data?.['hash'] })
   })
+
+  test('show who may explain them the account of the token', async () => {
+    const { mount, cluster } = await pods()
+    const at = await mount()
+    await at.role('r', { audience: 'gatehouse' })
+    await at.login({ jwt: await cluster.token('dev', 'web') })
+
+    expect(await at.lastFailure()).toMatchObject({
+      subject: 'system:serviceaccount:dev:web',
+      looked_at: { '/kubernetes.io/namespace': 'dev', '/kubernetes.io/serviceaccount/name': 'web' },
+    })
+  })
 })
 
 describe('status', () => {

@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 385e43b5e16405bf2623d3d8a83658a3
+// made by `npm run ui:types` from the server's OpenAPI document 1ce2b9a80627591d7da6fe1d8bdd669e
 
 export interface paths {
     "/health/live": {
@@ -1074,22 +1074,6 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["system-policy-path-search-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/sys/policies/explain": {
-        post: {
-            requestBody: {
-                content: {
-                    "application/json": components["schemas"]["system-policies-explain-post-input"];
-                };
-            };
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["system-policies-explain-post-answer"];
                     };
                 };
             };
@@ -4666,6 +4650,64 @@ export interface paths {
             };
         };
     };
+    "/auth/{userpass_mount_path}/explain": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["userpass-explain-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["userpass-explain-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["userpass-explain-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{userpass_mount_path}/failures": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["userpass-failures-get-answer"];
+                    };
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/auth/{userpass_mount_path}/failures/hash": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["userpass-failures-hash-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["userpass-failures-hash-post-answer"];
+                    };
+                };
+            };
+        };
+    };
     "/auth/{approle_mount_path}/role": {
         get: {
             responses: {
@@ -5193,6 +5235,64 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["approle-login-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{approle_mount_path}/explain": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["approle-explain-get-answer"];
+                    };
+                };
+            };
+        };
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["approle-explain-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["approle-explain-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{approle_mount_path}/failures": {
+        get: {
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["approle-failures-get-answer"];
+                    };
+                };
+            };
+        };
+        delete: {
+            responses: {
+                204: {
+                };
+            };
+        };
+    };
+    "/auth/{approle_mount_path}/failures/hash": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["approle-failures-hash-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["approle-failures-hash-post-answer"];
                     };
                 };
             };
@@ -6046,48 +6146,6 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "system-policies-explain-post-data": {
-            allowed: boolean;
-            sudo: boolean;
-            /** @enum {string} */
-            reason: "root" | "granted" | "no_rule" | "denied" | "not_granted" | "withheld";
-            rule?: ({
-                path: string;
-                capabilities: string[];
-                policies: string[];
-            } & {
-                [key: string]: unknown;
-            }) | null;
-            others: ({
-                path: string;
-                capabilities: string[];
-                policies: string[];
-            } & {
-                [key: string]: unknown;
-            })[];
-        } & {
-            [key: string]: unknown;
-        };
-        "system-policies-explain-post-input": {
-            path: string;
-            /** @enum {string} */
-            operation?: "create" | "read" | "update" | "patch" | "delete" | "list" | "scan";
-            accessor?: string;
-            entity_id?: string;
-            policies?: string[];
-            policy?: string;
-        };
-        "system-policies-explain-post-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["system-policies-explain-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -9720,22 +9778,6 @@ export interface components {
         };
         "token-accessors-search-data": {
             keys: string[];
-            key_info?: {
-                [key: string]: {
-                    display_name: string;
-                    path: string;
-                    policies: string[];
-                    entity_id: string;
-                    orphan: boolean;
-                    creation_time: number;
-                    /** Format: date-time */
-                    expire_time: string | null;
-                    ttl: number;
-                    num_uses: number;
-                } & {
-                    [key: string]: unknown;
-                };
-            };
         } & {
             [key: string]: unknown;
         };
@@ -12838,8 +12880,6 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @enum {string} */
-            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -12934,8 +12974,6 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @enum {string} */
-            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -12993,6 +13031,10 @@ export interface components {
                 inline: boolean;
                 as_token: boolean;
                 role: string;
+                subject: string;
+                looked_at: {
+                    [key: string]: string;
+                };
                 reason: string;
                 check: string;
                 status: number;
@@ -13643,6 +13685,265 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "userpass-explain-get-data": {
+            allowed: boolean;
+            status: number;
+            error: string;
+            cause: string;
+            reason: string;
+            role: string;
+            clock?: ({
+                offset_seconds: number;
+                estimated: boolean;
+                source: string;
+                measured_at: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            checks: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "skipped";
+                expected: unknown[];
+                seen: unknown;
+                reason: string;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            login?: ({
+                display_name: string;
+                alias?: ({
+                    name: string;
+                    mount_accessor: string;
+                    metadata: {
+                        [key: string]: string;
+                    };
+                    entity_id: string;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+                groups: {
+                    claimed: string[];
+                    matched: ({
+                        id: string;
+                        name: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                } & {
+                    [key: string]: unknown;
+                };
+                token_policies: string[];
+                identity_policies: string[];
+                policies: string[];
+                scope_policies?: string[];
+                scope_paths?: string[];
+                scope_expire_time?: string;
+                token_type: string;
+                lease_duration: number;
+                renewable: boolean;
+                num_uses: number;
+                period: number;
+                explicit_max_ttl: number;
+                bound_cidrs: string[];
+                warnings: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            proposals?: ({
+                path: string;
+                fields: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
+            request_id?: string;
+            time?: string;
+            path?: string;
+            remote_address?: string;
+            report: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "userpass-explain-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["userpass-explain-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "userpass-explain-post-data": {
+            allowed: boolean;
+            status: number;
+            error: string;
+            cause: string;
+            reason: string;
+            role: string;
+            clock?: ({
+                offset_seconds: number;
+                estimated: boolean;
+                source: string;
+                measured_at: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            checks: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "skipped";
+                expected: unknown[];
+                seen: unknown;
+                reason: string;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            login?: ({
+                display_name: string;
+                alias?: ({
+                    name: string;
+                    mount_accessor: string;
+                    metadata: {
+                        [key: string]: string;
+                    };
+                    entity_id: string;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+                groups: {
+                    claimed: string[];
+                    matched: ({
+                        id: string;
+                        name: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                } & {
+                    [key: string]: unknown;
+                };
+                token_policies: string[];
+                identity_policies: string[];
+                policies: string[];
+                scope_policies?: string[];
+                scope_paths?: string[];
+                scope_expire_time?: string;
+                token_type: string;
+                lease_duration: number;
+                renewable: boolean;
+                num_uses: number;
+                period: number;
+                explicit_max_ttl: number;
+                bound_cidrs: string[];
+                warnings: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            proposals?: ({
+                path: string;
+                fields: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
+            request_id?: string;
+            time?: string;
+            path?: string;
+            remote_address?: string;
+            report: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "userpass-explain-post-input": {
+            request_id?: string;
+        };
+        "userpass-explain-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["userpass-explain-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "userpass-failures-get-data": {
+            kept: number;
+            dropped: number;
+            since: string;
+            failures: ({
+                request_id: string;
+                time: string;
+                /** @enum {string} */
+                path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback" | "oidc/poll" | "renew";
+                inline: boolean;
+                as_token: boolean;
+                role: string;
+                subject: string;
+                looked_at: {
+                    [key: string]: string;
+                };
+                reason: string;
+                check: string;
+                status: number;
+                cause: string;
+                remote_address: string;
+                alg: string;
+                kid: string;
+                verified: boolean;
+                claims: {
+                    [key: string]: string;
+                };
+                error: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "userpass-failures-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["userpass-failures-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "userpass-failures-hash-post-data": {
+            hash: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "userpass-failures-hash-post-input": {
+            input?: string;
+        };
+        "userpass-failures-hash-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["userpass-failures-hash-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "approle-role-search-data": {
             keys: string[];
         } & {
@@ -14198,6 +14499,265 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "approle-explain-get-data": {
+            allowed: boolean;
+            status: number;
+            error: string;
+            cause: string;
+            reason: string;
+            role: string;
+            clock?: ({
+                offset_seconds: number;
+                estimated: boolean;
+                source: string;
+                measured_at: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            checks: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "skipped";
+                expected: unknown[];
+                seen: unknown;
+                reason: string;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            login?: ({
+                display_name: string;
+                alias?: ({
+                    name: string;
+                    mount_accessor: string;
+                    metadata: {
+                        [key: string]: string;
+                    };
+                    entity_id: string;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+                groups: {
+                    claimed: string[];
+                    matched: ({
+                        id: string;
+                        name: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                } & {
+                    [key: string]: unknown;
+                };
+                token_policies: string[];
+                identity_policies: string[];
+                policies: string[];
+                scope_policies?: string[];
+                scope_paths?: string[];
+                scope_expire_time?: string;
+                token_type: string;
+                lease_duration: number;
+                renewable: boolean;
+                num_uses: number;
+                period: number;
+                explicit_max_ttl: number;
+                bound_cidrs: string[];
+                warnings: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            proposals?: ({
+                path: string;
+                fields: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
+            request_id?: string;
+            time?: string;
+            path?: string;
+            remote_address?: string;
+            report: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-explain-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["approle-explain-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-explain-post-data": {
+            allowed: boolean;
+            status: number;
+            error: string;
+            cause: string;
+            reason: string;
+            role: string;
+            clock?: ({
+                offset_seconds: number;
+                estimated: boolean;
+                source: string;
+                measured_at: string;
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            checks: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "skipped";
+                expected: unknown[];
+                seen: unknown;
+                reason: string;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            login?: ({
+                display_name: string;
+                alias?: ({
+                    name: string;
+                    mount_accessor: string;
+                    metadata: {
+                        [key: string]: string;
+                    };
+                    entity_id: string;
+                } & {
+                    [key: string]: unknown;
+                }) | null;
+                groups: {
+                    claimed: string[];
+                    matched: ({
+                        id: string;
+                        name: string;
+                    } & {
+                        [key: string]: unknown;
+                    })[];
+                } & {
+                    [key: string]: unknown;
+                };
+                token_policies: string[];
+                identity_policies: string[];
+                policies: string[];
+                scope_policies?: string[];
+                scope_paths?: string[];
+                scope_expire_time?: string;
+                token_type: string;
+                lease_duration: number;
+                renewable: boolean;
+                num_uses: number;
+                period: number;
+                explicit_max_ttl: number;
+                bound_cidrs: string[];
+                warnings: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            proposals?: ({
+                path: string;
+                fields: {
+                    [key: string]: unknown;
+                };
+            } & {
+                [key: string]: unknown;
+            })[];
+            request_id?: string;
+            time?: string;
+            path?: string;
+            remote_address?: string;
+            report: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-explain-post-input": {
+            request_id?: string;
+        };
+        "approle-explain-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["approle-explain-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-failures-get-data": {
+            kept: number;
+            dropped: number;
+            since: string;
+            failures: ({
+                request_id: string;
+                time: string;
+                /** @enum {string} */
+                path: "login" | "cel/login" | "oidc/auth_url" | "oidc/callback" | "oidc/poll" | "renew";
+                inline: boolean;
+                as_token: boolean;
+                role: string;
+                subject: string;
+                looked_at: {
+                    [key: string]: string;
+                };
+                reason: string;
+                check: string;
+                status: number;
+                cause: string;
+                remote_address: string;
+                alg: string;
+                kid: string;
+                verified: boolean;
+                claims: {
+                    [key: string]: string;
+                };
+                error: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-failures-get-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["approle-failures-get-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-failures-hash-post-data": {
+            hash: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "approle-failures-hash-post-input": {
+            input?: string;
+        };
+        "approle-failures-hash-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["approle-failures-hash-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "approle-tidy-secret-id-post-answer": {
             request_id: string;
             lease_id: string;
@@ -14472,8 +15032,6 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @enum {string} */
-            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -14568,8 +15126,6 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
-            /** @enum {string} */
-            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -14621,6 +15177,10 @@ export interface components {
                 inline: boolean;
                 as_token: boolean;
                 role: string;
+                subject: string;
+                looked_at: {
+                    [key: string]: string;
+                };
                 reason: string;
                 check: string;
                 status: number;

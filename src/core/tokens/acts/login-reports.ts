@@ -45,9 +45,14 @@ export type ReportedLogin = Where & {
    * Who logs in, for the log, as far as that is known to exist: people type passwords into fields for names.
    */
   who(): object
+  /** Keeps a refused login. Never rejects. */
+  record(refused: RefusedLogin): Promise<void>
 }
 
-type RefusedLogin = {
+/** Why a login was refused: the error, and its stable word. */
+export type RefusedLogin = { readonly reason: string; readonly error: unknown }
+
+type ShownRefusal = {
   readonly isCallersFault: boolean
   readonly shown: { readonly reason: string; readonly [name: string]: unknown }
 }
@@ -83,22 +88,23 @@ export class LoginReports {
       this.ended(login, started, 'ok', '')
       return result
     } catch (error) {
-      this.#failed(login, started, error)
+      await this.#failed(login, started, error)
       throw error
     }
   }
 
-  #failed(login: ReportedLogin, started: number, error: unknown): void {
+  async #failed(login: ReportedLogin, started: number, error: unknown): Promise<void> {
     const isRefused = error instanceof ServiceError && !ourFaults.has(error.kind)
     const reason = isRefused ? (error.reason ?? '') : 'internal'
     // what waits for its turn was not looked at yet
     const isCallersFault = isRefused && error.kind !== 'throttled'
     this.refused(login, { isCallersFault, shown: { ...login.who(), reason } })
+    if (reason !== '') await login.record({ reason, error })
     this.ended(login, started, isRefused ? 'refused' : 'error', reason)
   }
 
   /** Reports a refused login with the request and in the log, which has what is `shown`. */
-  refused({ call, mount }: Where, { isCallersFault, shown }: RefusedLogin): void {
+  refused({ call, mount }: Where, { isCallersFault, shown }: ShownRefusal): void {
     call.reason = shown.reason
     call.isRefusedLogin = isCallersFault
     this.#parts.log.warn(

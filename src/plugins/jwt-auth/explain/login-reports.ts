@@ -10,11 +10,13 @@ import { checkNamed, type ReasonCode } from '../../../logins/refusals/refusal.ts
 import type { Attempt } from '../login/flow-trace.ts'
 import type { LoginPath, RefusedLogin } from './login-trace.ts'
 
+/** The requested role, whether it exists, and the claims that it looks at. */
+type RequestedRole = { readonly name: string; readonly exists: boolean; readonly looked: readonly string[] }
+
 /** What reports need to know about a mount. */
 export type ReportedMount = {
   readonly failures: JwtFailures
-  /** The requested role, and whether it exists. */
-  requestedRole(named: string, path: LoginPath): Promise<{ readonly name: string; readonly exists: boolean }>
+  requestedRole(named: string, path: LoginPath): Promise<RequestedRole>
   /** The checks of a refused login. */
   traceOf(login: RefusedLogin): Promise<LoginTrace>
   noteEnd(isLogin: boolean): void
@@ -101,7 +103,7 @@ export class LoginReports {
     const hasNoRoleName = attempt.role === '' && (path === 'oidc/callback' || path === 'oidc/poll')
     const role =
       hasNoRoleName || reason === 'role_unknown'
-        ? { name: attempt.role, exists: false }
+        ? { name: attempt.role, exists: false, looked: [] }
         : await requestedRole(reported, attempt.role, path)
     const check = checkOfLogin(reason, attempt)
     this.#basic(path).refused(
@@ -122,7 +124,7 @@ export class LoginReports {
       status,
       cause,
       verified,
-      sent: sentToken(attempt.token, verified),
+      sent: sentToken({ token: attempt.token, verified, looked: role.looked }),
       // a message of a program may repeat claims
       error: reason === 'cel_message' ? '' : text,
       trace: await reported.traceOf({ path, attempt, reason, error, remoteAddress }),
@@ -156,7 +158,7 @@ async function requestedRole(
   try {
     return await reported.requestedRole(named, path)
   } catch {
-    return { name: named, exists: false }
+    return { name: named, exists: false, looked: [] }
   }
 }
 

@@ -47,6 +47,12 @@ function lookedAt(role: Role): Looked {
   return looked
 }
 
+/** The names of the claims that a role looks at, with that of its audience. */
+export const claimsLookedAt = (role: Role): string[] => [
+  ...lookedAt(role).all,
+  ...((role.record.bound_audiences ?? []).length > 0 ? ['aud'] : []),
+]
+
 /** How a role names the claim of a policy template. RFC 6901 §3 */
 export const pointerTo = (steps: readonly string[]): string =>
   steps.map((step) => `/${step.replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')

@@ -4,21 +4,24 @@ import { requestedScope, scopeFields } from '../../../core/tokens/store/scope.ts
 import { fail } from '../../../errors.ts'
 import {
   checkMayReach,
-  type Exchange,
   loginPlace,
   mayReach,
+  maySend,
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
 import { keysResource } from '../../../jwt/observatory/observatory.ts'
 import { boolField, lowerStringField, mapField, stringField } from '../../../lib/text/fields.ts'
 import {
+  type Asking,
   answerOf,
   checkNoSecret,
   type Explained,
   explainedBy,
   explainedFailure,
   failureResources,
+  foundFailure,
+  maySendExplain,
   shownExplanation,
 } from '../../../logins/explain/explain-replies.ts'
 import { answers } from '../answers.ts'
@@ -49,8 +52,6 @@ const explainInput = failureInput.extend({
 const statusInput = z.object({ refresh: boolField.describe('Ask the cluster now') })
 const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
 
-type Asking = Exchange<unknown, unknown>
-
 /** Whether the caller may learn what this role expects. */
 const maySeeRole = (exchange: Asking, role: string): boolean =>
   role === '' || mayReach(exchange, { operation: 'read', path: `role/${role}`, canonical: toLower })
@@ -58,6 +59,12 @@ const maySeeRole = (exchange: Asking, role: string): boolean =>
 const maySeeConfig = (exchange: Asking): boolean => mayReach(exchange, { operation: 'read', path: 'config' })
 
 const toLower = (below: string): string => below.toLowerCase()
+
+/** Whether the caller may explain refused logins of this role. */
+const mayExplain = (exchange: Asking, role: string): boolean =>
+  maySendExplain(exchange) &&
+  maySend(exchange, { operation: 'read', path: 'config' }) &&
+  (role === '' || maySend(exchange, { operation: 'read', path: `role/${role}`, canonical: toLower }))
 
 /** What is explained quotes the role and the configuration. */
 function checkMaySee(exchange: Asking, role: string): void {
@@ -67,9 +74,9 @@ function checkMaySee(exchange: Asking, role: string): void {
 /** How the logins of a mount explain themselves. docs/contract/kubernetes.md#explain */
 export function explainResources({ method, plan, policyExists }: Parts): Resource[] {
   const seenFailure = (exchange: Asking, requestId: string): Explained => {
-    const explained = explainedFailure(method.failuresOf(exchange.mount), requestId)
-    checkMaySee(exchange, explained.role)
-    return explained
+    const found = foundFailure(method.failuresOf(exchange.mount), requestId)
+    checkMaySee(exchange, found.failure.role)
+    return explainedFailure(found)
   }
   return [
     resource('/explain', {
@@ -112,6 +119,8 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
     ...failureResources({
       failuresOf: (mount) => method.failuresOf(mount),
       isSeen: (exchange, { role }) => maySeeRole(exchange, role),
+      mayExplain: (exchange, { existingRole }) => mayExplain(exchange, existingRole),
+      checkMayList: (exchange) => checkMayReach(exchange, { operation: 'read', path: 'config' }),
     }),
     resource('/status', {
       help: 'The cluster, whose token asks it, and how its last review ended.',

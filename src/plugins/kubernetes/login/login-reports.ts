@@ -7,6 +7,8 @@ import type { LogLine } from '../../../lib/system/log-fields.ts'
 import { bounded } from '../../../logins/explain/explained.ts'
 import { recordRefused } from '../../../logins/explain/record-refused.ts'
 import { checkNamed, type Refusal } from '../../../logins/refusals/refusal.ts'
+import type { Role } from '../config/role.ts'
+import { claimsLookedAt } from '../what-if/noted-login.ts'
 import { LoginChecks } from './checks.ts'
 
 type Where = { readonly call: Call; readonly mount: Mount; readonly role: string; readonly jwt: string }
@@ -15,7 +17,7 @@ export type KubernetesReportParts = {
   readonly basic: BasicReports
   readonly log: { readonly error: LogLine }
   failuresOf(mount: Mount): JwtFailures
-  hasRole(mount: Mount, name: string): Promise<boolean>
+  findRole(mount: Mount, name: string): Promise<Role | undefined>
   /** Whether the token of the caller is what asks the cluster. */
   callerAsks(mount: Mount): Promise<boolean>
 }
@@ -68,12 +70,13 @@ export class KubernetesReports {
       checks,
     }: { error: ServiceError; reason: string; status: number; checks: LoginChecks },
   ): Promise<void> {
-    const { basic, failuresOf, hasRole, callerAsks, log } = this.#parts
+    const { basic, failuresOf, findRole, callerAsks, log } = this.#parts
     const failures = failuresOf(mount)
     const trace = bounded(checks.explained())
     const check = trace.find(({ verdict }) => verdict === 'fail')?.name ?? checkNamed(reason)
     // an unknown name is not shown: people type passwords into wrong fields
-    const roleExists = await hasRole(mount, role).catch(() => false)
+    const found = await findRole(mount, role).catch(() => undefined)
+    const roleExists = found !== undefined
     const isOurFault =
       ourFaults.has(reason) && !(reason === 'review_unauthorized' && (await callerAsks(mount)))
     basic.refused(
@@ -92,7 +95,11 @@ export class KubernetesReports {
       status,
       cause,
       verified: false,
-      sent: sentToken(jwt, false),
+      sent: sentToken({
+        token: jwt,
+        verified: false,
+        looked: found === undefined ? [] : claimsLookedAt(found),
+      }),
       error: message,
       trace: { checks: trace, clock: undefined },
     }))

@@ -3,11 +3,19 @@ import { keptClaims } from '../../../jwt/history/hashed-claims.ts'
 import type { NotedLogin } from '../../../jwt/history/login-history.ts'
 import { matchedPattern } from '../../../jwt/history/patterns.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
+import type { Role } from '../config/role.ts'
 import type { Admitted } from '../login/login.ts'
 
 /** How the two names of an account are remembered. */
 export const nameKey = 'service_account_name'
 export const namespaceKey = 'namespace'
+
+/** The names of the claims that a role looks at. */
+export const claimsLookedAt = ({ record }: Role): string[] => [
+  '/kubernetes.io/namespace',
+  '/kubernetes.io/serviceaccount/name',
+  ...((record.audience ?? '') === '' ? [] : ['aud']),
+]
 
 /** A login of a service account. docs/contract/what-if.md#mounts-of-type-kubernetes */
 export function notedLogin(

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Json } from '../../../support/client.ts'
-import { type LoginFixture, openLoginFixture } from './fixture.ts'
+import { type LoginFixture, openLoginFixture, readerOf } from './fixture.ts'
 
 const failuresOf = (body: Json) => body['data']?.['failures'] as unknown as Record<string, unknown>[]
 
@@ -18,7 +18,8 @@ describe('failures', () => {
     })
     const id = String(refused.body['request_id'])
 
-    const { text, body } = await fixture.root.read(`auth/${mount}/failures?request_id=${id}`)
+    const reader = await readerOf(fixture, mount, ['failures', 'config', 'role/ci'])
+    const { text, body } = await reader.read(`auth/${mount}/failures?request_id=${id}`)
 
     expect(refused.headers['x-gatehouse-request-id']).toBe(id)
     expect(body['data']).toMatchObject({ kept: 5, dropped: 0, since: expect.stringMatching(/Z$/) })
@@ -38,6 +39,51 @@ describe('failures', () => {
     for (const clear of ['hunter2', 'repo:acme/shop', 'other']) expect(text).not.toContain(clear)
     const hash = await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'hunter2' })
     expect(failure?.['claims']).toMatchObject({ secret: hash.body['data']?.['hash'] })
+  })
+
+  test('who may explain a refused login sees its subject and the claims that the role looks at', async () => {
+    const mount = await fixture.mount()
+    const jwt = await fixture.sign({ repository: 'acme/tool', secret: 'hunter2' })
+    const unsigned = `${jwt.slice(0, jwt.lastIndexOf('.'))}.AAAA`
+    await fixture.login(mount, { jwt })
+    await fixture.login(mount, { jwt: unsigned })
+    await fixture.login(mount, { jwt, role: 'nobody' })
+    const rights = ['failures', 'config', 'role/ci']
+    const explains = await readerOf(fixture, mount, [...rights, 'explain'])
+    const lists = await readerOf(fixture, mount, rights)
+
+    const seen = await explains.read(`auth/${mount}/failures`)
+    const [unknown, forged, refused] = failuresOf(seen.body)
+    const [, , hidden] = failuresOf((await lists.read(`auth/${mount}/failures`)).body)
+
+    const looked = { sub: 'repo:acme/shop', repository: 'acme/tool', aud: 'gatehouse' }
+    expect(refused).toMatchObject({ subject: 'repo:acme/shop', looked_at: looked, verified: true })
+    expect(forged).toMatchObject({ subject: 'repo:acme/shop', looked_at: looked, verified: false })
+    expect(unknown).toMatchObject({ subject: 'repo:acme/shop', looked_at: {} })
+    expect(seen.text).not.toContain('hunter2')
+    const hash = await fixture.root.write(`auth/${mount}/failures/hash`, { input: 'repo:acme/shop' })
+    expect(hidden).toMatchObject({ subject: hash.body['data']?.['hash'], looked_at: {} })
+  })
+
+  test('of the claims that a role looks at twelve are kept in clear, each by its beginning', async () => {
+    const names = Array.from({ length: 20 }, (_, index) => `claim${index}`)
+    const mount = await fixture.mount({
+      role: { bound_claims: Object.fromEntries(names.map((name) => [name, 'x'])), bound_subject: 'y' },
+    })
+    await fixture.login(mount, {
+      jwt: await fixture.sign({
+        ...Object.fromEntries(names.map((name) => [name, 'z'.repeat(1000)])),
+        sub: 's'.repeat(1000),
+      }),
+    })
+
+    const [failure] = failuresOf((await fixture.root.read(`auth/${mount}/failures`)).body)
+
+    const values = Object.values(failure?.['looked_at'] as object)
+    expect(values).toHaveLength(12)
+    expect(new Set([failure?.['subject'], ...values])).toEqual(
+      new Set([`${'s'.repeat(256)}…`, `${'z'.repeat(256)}…`]),
+    )
   })
 
   test('each mount hashes with its own key', async () => {

@@ -75,3 +75,12 @@ export async function openLoginFixture(options: TestServerOptions = {}): Promise
     [Symbol.asyncDispose]: () => held.disposeAsync(),
   }
 }
+
+/** A client that may read these paths of a mount. */
+export async function readerOf({ root, server }: LoginFixture, mount: string, paths: readonly string[]) {
+  const name = `${mount}-${paths.length}`
+  const policy = paths.map((path) => `path "auth/${mount}/${path}" { capabilities = ["read"] }`).join('\n')
+  await root.write(`sys/policies/acl/${name}`, { policy })
+  const token = await root.write('auth/token/create', { policies: [name] })
+  return server.as(String(token.body['auth']?.['client_token']))
+}

@@ -92,7 +92,8 @@ const contract = [
     'annotations_unavailable',
     'annotations_invalid',
   ],
-  ...['lives_too_long', 'scope_refused'],
+  ...['lives_too_long', 'scope_refused', 'user_locked', 'password_missing', 'password_wrong'],
+  ...['secret_id_missing', 'secret_id_unknown', 'too_many_logins', 'client_gone'],
   ...['cel_denied', 'cel_message', 'cel_error', 'cel_type', 'cel_limit', 'cel_auth_invalid'],
   ...['lifetime_too_long', 'type_unexpected', 'proof_missing', 'authorization_details_invalid'],
 ]
