@@ -675,6 +675,30 @@ export const strings = {
     reason: 'Reason',
     from: 'From',
     unknownRole: (end: string) => `unknown …${end}`,
+    who: 'Who',
+    subject: 'Subject',
+    unverified: 'Nobody has verified the token: anybody may have written this.',
+    group: 'One row for the same cause',
+    repeated: (count: number, since: string) =>
+      `${count} times since ${new Date(since).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}, same cause`,
+    asJson: 'Save as JSON',
+    asCsv: 'Save as CSV',
+    chart: {
+      title: 'Refusals over time',
+      others: 'others',
+      from: 'From',
+      asTable: 'As a table',
+      summary: (count: number, reasons: readonly string[]) =>
+        `${count} refusals over time, by reason: ${reasons.join(', ')}. The table below has the numbers.`,
+    },
+    find: {
+      title: 'Find a refused login',
+      label: 'Request id of a refused login',
+      find: 'Find',
+      asking: (mounts: number) => `Asking ${mounts} mounts …`,
+      nowhere: (mounts: number) =>
+        `None of the ${mounts} mounts that you may ask has it. The server that refused the login keeps it in its memory, and the oldest go.`,
+    },
     noMatch: 'No failed login matches',
     noFailures: 'No login has failed',
     noFailuresNext: 'Since',

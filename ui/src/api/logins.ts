@@ -57,9 +57,15 @@ const failure = v.object({
   time: v.string(),
   path: v.string(),
   role: v.string(),
+  subject: v.string(),
+  looked_at: v.record(v.string(), v.string()),
   reason: v.string(),
   check: v.string(),
   status: v.number(),
+  cause: v.string(),
+  hint: v.string(),
+  detail: v.string(),
+  verified: v.boolean(),
   remote_address: v.string(),
 })
 

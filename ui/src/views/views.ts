@@ -43,11 +43,14 @@ export const views: readonly View[] = [
         { path: `auth/${mount}/role`, capability: 'list' },
         { path: `auth/${mount}/status`, capability: 'read' },
       ]),
-      ...pathsOfTypes(auth, ['userpass']).map((mount) => ({
-        path: `auth/${mount}/users`,
-        capability: 'list',
-      })),
-      ...pathsOfTypes(auth, ['approle']).map((mount) => ({ path: `auth/${mount}/role`, capability: 'list' })),
+      ...pathsOfTypes(auth, ['userpass']).flatMap((mount) => [
+        { path: `auth/${mount}/users`, capability: 'list' },
+        { path: `auth/${mount}/failures`, capability: 'read' },
+      ]),
+      ...pathsOfTypes(auth, ['approle']).flatMap((mount) => [
+        { path: `auth/${mount}/role`, capability: 'list' },
+        { path: `auth/${mount}/failures`, capability: 'read' },
+      ]),
     ],
     load: () => import('./logins/logins.tsx'),
   },

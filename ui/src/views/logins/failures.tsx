@@ -1,16 +1,19 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { Fragment } from 'react'
+import { ApiError } from '../../api/errors.ts'
 import { clearFailures, explainRefusal, type LoginFailure, loginFailures } from '../../api/logins.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
-import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
-import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { FixLogin } from './editor/fix-login.tsx'
 import { ExplanationPanel } from './explanation.tsx'
+import { FailureRows, ShownName } from './failure-rows.tsx'
+import { RefusalChart } from './refusal-chart.tsx'
 
 const text = strings.logins
 
@@ -50,49 +53,23 @@ export function Failures({ mount }: { readonly mount: string }) {
             )}
           </EmptyState>
         ) : (
-          <Table
-            name="login-failures"
-            label={text.tabs.failures}
-            columns={columnsOf(mount, search)}
-            rows={failures}
-            keyOf={({ request_id }) => request_id}
-          />
+          <>
+            {failures.length > 1 && <RefusalChart failures={failures} />}
+            <FailureRows mount={mount} failures={failures} />
+          </>
         )}
         <p className="hint">{text.kept(kept, dropped)}</p>
         <Clear mount={mount} />
       </section>
-      {picked !== undefined && <Picked mount={mount} id={picked} key={picked} />}
+      {picked !== undefined && (
+        <div className="stack" key={picked}>
+          <Picked mount={mount} id={picked} />
+          <LookedAt failure={failures.find(({ request_id }) => request_id === picked)} />
+        </div>
+      )}
     </div>
   )
 }
-
-/** A role that does not exist is named by a hash only. */
-const shownRole = (role: string) =>
-  role.startsWith('hmac-sha256:') ? <span title={role}>{text.unknownRole(role.slice(-6))}</span> : role
-
-const columnsOf = (
-  mount: string,
-  search: Readonly<Record<string, string | undefined>>,
-): readonly Column<LoginFailure>[] => [
-  {
-    id: 'time',
-    title: text.time,
-    width: '12rem',
-    cell: ({ time, request_id }) => (
-      <PlaceLink view="logins" parts={[mount, 'failures', request_id]} search={search}>
-        <Time at={time} />
-      </PlaceLink>
-    ),
-  },
-  { id: 'role', title: text.role, cell: ({ role }) => shownRole(role) },
-  { id: 'reason', title: text.reason, width: '2fr', cell: ({ reason }) => <code>{reason}</code> },
-  {
-    id: 'from',
-    title: text.from,
-    width: '10rem',
-    cell: ({ remote_address }) => <code>{remote_address}</code>,
-  },
-]
 
 function Filters({ mount }: { readonly mount: string }) {
   const { parts, search } = usePlace()
@@ -138,11 +115,37 @@ function Picked({ mount, id }: { readonly mount: string; readonly id: string }) 
       explainRefusal({ params: { jwt_mount_path: mount }, query: { request_id: id } }, { signal }),
     staleTime: Number.POSITIVE_INFINITY,
   })
-  if (error !== null) return <Failure error={error} title={text.gone} />
+  if (error instanceof ApiError && error.status === 404) return <Failure error={error} title={text.gone} />
+  if (error !== null) return <Failure error={error} />
   return data === undefined ? null : (
     <div className="stack">
       <ExplanationPanel mount={mount} explanation={data.data} />
       <FixLogin mount={mount} explanation={data.data} onSaved={() => void refetch()} />
     </div>
+  )
+}
+
+/** Whom a refused login was for, and what its token said where the role looks. */
+function LookedAt({ failure }: { readonly failure: LoginFailure | undefined }) {
+  if (failure === undefined || failure.subject === '') return null
+  const { subject, looked_at: looked, verified } = failure
+  const claims = Object.entries(looked)
+  return (
+    <section className="panel" aria-labelledby="looked-at">
+      <h2 id="looked-at">{text.who}</h2>
+      <dl className="facts">
+        <dt>{text.subject}</dt>
+        <dd>
+          <ShownName name={subject} />
+        </dd>
+        {claims.map(([name, value]) => (
+          <Fragment key={name}>
+            <dt className="mono">{name}</dt>
+            <dd className="mono">{value}</dd>
+          </Fragment>
+        ))}
+      </dl>
+      {claims.length > 0 && !verified && <p className="hint">{text.unverified}</p>}
+    </section>
   )
 }

@@ -14,6 +14,7 @@ import { CelRoles } from './cel-roles.tsx'
 import { listCelRoles } from './editor/calls.ts'
 import { Explain } from './explain.tsx'
 import { Failures } from './failures.tsx'
+import { FindRefusal } from './find-refusal.tsx'
 import { podStatus } from './pod-calls.ts'
 import { PodRoles } from './pod-roles.tsx'
 import { PodStatus } from './pod-status.tsx'
@@ -37,14 +38,16 @@ type Tab = {
 
 const ofJwt = (mount: string) => ({ params: { jwt_mount_path: mount } })
 
+const failuresTab: Tab = {
+  name: 'failures',
+  path: 'failures',
+  capability: 'read',
+  Page: Failures,
+  requests: (mount) => [loginFailures.request(ofJwt(mount))],
+}
+
 const refusalTabs: readonly Tab[] = [
-  {
-    name: 'failures',
-    path: 'failures',
-    capability: 'read',
-    Page: Failures,
-    requests: (mount) => [loginFailures.request(ofJwt(mount))],
-  },
+  failuresTab,
   { name: 'explain', path: 'explain', capability: 'update', Page: Explain, requests: () => [] },
 ]
 
@@ -102,6 +105,7 @@ const tabsOf: Readonly<Record<string, readonly Tab[]>> = {
       Page: Users,
       requests: (mount) => [listUsers.request({ params: { userpass_mount_path: mount } })],
     },
+    failuresTab,
   ],
   approle: [
     {
@@ -111,6 +115,7 @@ const tabsOf: Readonly<Record<string, readonly Tab[]>> = {
       Page: AppRoles,
       requests: (mount) => [listAppRoles.request({ params: { approle_mount_path: mount } })],
     },
+    failuresTab,
   ],
 }
 
@@ -140,6 +145,7 @@ function Mount({ mount, paths, tabs, tab }: Props) {
   return (
     <div className="view">
       <ViewHeader title={strings.views['logins'] ?? ''} requests={open?.requests(mount) ?? []} />
+      <FindRefusal mounts={paths} />
       {paths.length > 1 && (
         <Choices
           view="logins"

@@ -1,0 +1,149 @@
+import { text } from 'node:stream/consumers'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type LoginFixture, openLoginFixture } from '../plugins/jwt-auth/explain/fixture.ts'
+import { expectAccessible, pagesOfFile, sessionsOfFile } from './pages.ts'
+
+const openPage = pagesOfFile()
+const openAs = sessionsOfFile()
+
+let fixture: LoginFixture
+let jwtMount: string
+
+beforeAll(async () => {
+  fixture = await openLoginFixture()
+  const { root } = fixture
+  jwtMount = await fixture.mount()
+  await root.write('sys/auth/people', { type: 'userpass' })
+  await root.write('auth/people/users/bob', { password: 'right' })
+  await root.write('sys/auth/machines', { type: 'approle' })
+  await root.write('auth/machines/role/nightly', { role_id: 'nightly-id' })
+})
+afterAll(() => fixture[Symbol.asyncDispose]())
+
+type Fill = (page: Page) => Promise<void>
+
+const ways: readonly {
+  readonly mount: () => string
+  readonly method: string
+  readonly fill: Fill
+  readonly said: readonly string[]
+}[] = [
+  {
+    mount: () => 'people',
+    method: 'userpass',
+    fill: async (page) => {
+      await page.getByRole('textbox', { name: 'Name', exact: true }).fill('Bob')
+      await page.getByRole('textbox', { name: 'Password' }).fill('wrong')
+    },
+    said: ['the user has another password', 'Refused: password_wrong (400)'],
+  },
+  {
+    mount: () => 'machines',
+    method: 'approle',
+    fill: async (page) => {
+      await page.getByLabel('Role id').fill('nightly-id')
+      await page.getByLabel('Secret id').fill('wrong')
+    },
+    said: ['Refused: secret_id_unknown (400)'],
+  },
+  {
+    mount: () => jwtMount,
+    method: 'jwt',
+    fill: async (page) => {
+      await page.getByRole('button', { name: 'Log in with a JWT instead' }).click()
+      await page.getByRole('textbox', { name: 'Role' }).fill('ci')
+      await page
+        .getByRole('textbox', { name: 'JWT', exact: true })
+        .fill(await fixture.sign({ repository: 'acme/tool' }))
+    },
+    said: ['Refused: bound_claim_mismatch (400)', 'repo:acme/shop', 'acme/tool'],
+  },
+]
+
+/** The id that a person is told whose login is refused. */
+async function refusedId(mount: string, method: string, fill: Fill): Promise<string> {
+  await using opened = await openPage(`${fixture.server.url}/ui/`)
+  const { page } = opened
+  await page.getByRole('tab', { name: 'Other' }).click()
+  await page.getByRole('combobox', { name: 'Method' }).selectOption(method)
+  await page.getByRole('textbox', { name: 'Mount path' }).fill(mount)
+  await fill(page)
+  await page.getByRole('button', { name: 'Log in', exact: true }).click()
+  const told = page.getByRole('alert').filter({ hasText: 'Give this id to the operator' })
+  return await told.locator('code').innerText()
+}
+
+test.each(ways)(
+  'the operator finds the cause of a refused login by the id that the person was told: $method',
+  async (way) => {
+    const id = await refusedId(way.mount(), way.method, way.fill)
+    await using opened = await openAs(`${fixture.server.url}/ui/#/logins`, 'root')
+    const { page, complaints } = opened
+
+    const search = page.getByRole('search', { name: 'Find a refused login' })
+    await search.getByRole('textbox', { name: 'Request id' }).fill(` ${id} `)
+    await search.getByRole('button', { name: 'Find' }).click()
+
+    await page.getByRole('heading', { name: /^Refused/ }).waitFor()
+    for (const said of way.said) await page.getByText(said).first().waitFor()
+    expect(page.url()).toContain(`#/logins/${way.mount()}/failures/${id}`)
+    await expectAccessible(page)
+    expect(complaints).toEqual([])
+  },
+)
+
+test('repeats are one row, a chart and its table count by reason, and a spreadsheet gets no formula', async () => {
+  const mount = await fixture.mount()
+  for (let sent = 0; sent < 3; sent++)
+    await fixture.login(mount, { jwt: await fixture.sign({ sub: '=1+1', aud: 'x' }) })
+  await fixture.login(mount, { jwt: 'x' })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/failures`, 'root')
+  const { page } = opened
+  const table = page.getByRole('table', { name: 'Failed logins' })
+
+  await table.getByText(/3 times since .*, same cause/).waitFor()
+  await table.getByText('The token is for another audience.').waitFor()
+  expect(await table.getByRole('row').count()).toBe(3)
+  await page.getByRole('checkbox', { name: 'One row for the same cause' }).uncheck()
+  await expect.poll(() => table.getByRole('row').count()).toBe(5)
+  await page
+    .getByRole('img', { name: /^4 refusals over time, by reason: audience_mismatch, token_malformed/ })
+    .waitFor()
+  await page.getByText('As a table').click()
+  await page.getByRole('columnheader', { name: 'audience_mismatch' }).waitFor()
+  await expectAccessible(page)
+  const saved = async (name: string) => {
+    const [download] = await Promise.all([
+      page.waitForEvent('download'),
+      page.getByRole('button', { name }).click(),
+    ])
+    return text(await download.createReadStream())
+  }
+  const csv = await saved('Save as CSV')
+  const json = JSON.parse(await saved('Save as JSON')) as { subject: string }[]
+
+  expect(csv.split('\r\n')).toHaveLength(6)
+  expect(csv).toContain(`"'=1+1"`)
+  expect(json.map(({ subject }) => subject)).toEqual(['', '=1+1', '=1+1', '=1+1'])
+})
+
+test('who may read the failures of one mount searches there, and is told if it is nowhere', async () => {
+  await fixture.root.write('sys/policies/acl/of-people', {
+    policy: 'path "auth/people/failures" { capabilities = ["read"] }',
+  })
+  const made = await fixture.root.write('auth/token/create', { policies: ['of-people'] })
+  const id = await refusedId('machines', 'approle', async (page) => {
+    await page.getByLabel('Role id').fill('nightly-id')
+    await page.getByLabel('Secret id').fill('wrong')
+  })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins`, String(made.body.auth?.client_token))
+  const { page, requested } = opened
+
+  const search = page.getByRole('search', { name: 'Find a refused login' })
+  await search.getByRole('textbox', { name: 'Request id' }).fill(id)
+  await search.getByRole('button', { name: 'Find' }).click()
+
+  await search.getByText(/^None of the 1 mounts that you may ask has it\./).waitFor()
+  expect(requested.filter((address) => address.includes('/failures')).join('\n')).not.toContain('machines')
+})
