@@ -71,7 +71,7 @@ async function refusedId(mount: string, method: string, fill: Fill): Promise<str
   await fill(page)
   await page.getByRole('button', { name: 'Log in', exact: true }).click()
   const told = page.getByRole('alert').filter({ hasText: 'Give this id to the operator' })
-  return await told.locator('code').innerText()
+  return (await told.locator('code').textContent()) ?? ''
 }
 
 test.each(ways)(
@@ -120,8 +120,8 @@ test('repeats are one row, a chart and its table count by reason, and a spreadsh
     ])
     return text(await download.createReadStream())
   }
-  const csv = await saved('Save as CSV')
-  const json = JSON.parse(await saved('Save as JSON')) as { subject: string }[]
+  const csv = await saved('Export as CSV')
+  const json = JSON.parse(await saved('Export as JSON')) as { subject: string }[]
 
   expect(csv.split('\r\n')).toHaveLength(6)
   expect(csv).toContain(`"'=1+1"`)

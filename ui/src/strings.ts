@@ -681,8 +681,8 @@ export const strings = {
     group: 'One row for the same cause',
     repeated: (count: number, since: string) =>
       `${count} times since ${new Date(since).toLocaleString(undefined, { dateStyle: 'short', timeStyle: 'short' })}, same cause`,
-    asJson: 'Save as JSON',
-    asCsv: 'Save as CSV',
+    asJson: 'Export as JSON',
+    asCsv: 'Export as CSV',
     chart: {
       title: 'Refusals over time',
       others: 'others',
