@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 1ce2b9a80627591d7da6fe1d8bdd669e
+// made by `npm run ui:types` from the server's OpenAPI document 029150d2160d93fd1ce2b614a6b1da90
 
 export interface paths {
     "/health/live": {
@@ -9778,6 +9778,22 @@ export interface components {
         };
         "token-accessors-search-data": {
             keys: string[];
+            key_info?: {
+                [key: string]: {
+                    display_name: string;
+                    path: string;
+                    policies: string[];
+                    entity_id: string;
+                    orphan: boolean;
+                    creation_time: number;
+                    /** Format: date-time */
+                    expire_time: string | null;
+                    ttl: number;
+                    num_uses: number;
+                } & {
+                    [key: string]: unknown;
+                };
+            };
         } & {
             [key: string]: unknown;
         };
