@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 029150d2160d93fd1ce2b614a6b1da90
+// made by `npm run ui:types` from the server's OpenAPI document 1afedab9401b85d73e6090a527c25d68
 
 export interface paths {
     "/health/live": {
@@ -1074,6 +1074,22 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["system-policy-path-search-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/sys/policies/explain": {
+        post: {
+            requestBody: {
+                content: {
+                    "application/json": components["schemas"]["system-policies-explain-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["system-policies-explain-post-answer"];
                     };
                 };
             };
@@ -6146,6 +6162,48 @@ export interface components {
             lease_id: string;
             renewable: boolean;
             lease_duration: number;
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-explain-post-data": {
+            allowed: boolean;
+            sudo: boolean;
+            /** @enum {string} */
+            reason: "root" | "granted" | "no_rule" | "denied" | "not_granted" | "withheld";
+            rule?: ({
+                path: string;
+                capabilities: string[];
+                policies: string[];
+            } & {
+                [key: string]: unknown;
+            }) | null;
+            others: ({
+                path: string;
+                capabilities: string[];
+                policies: string[];
+            } & {
+                [key: string]: unknown;
+            })[];
+        } & {
+            [key: string]: unknown;
+        };
+        "system-policies-explain-post-input": {
+            path: string;
+            /** @enum {string} */
+            operation?: "create" | "read" | "update" | "patch" | "delete" | "list" | "scan";
+            accessor?: string;
+            entity_id?: string;
+            policies?: string[];
+            policy?: string;
+        };
+        "system-policies-explain-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["system-policies-explain-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -12896,6 +12954,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -12990,6 +13050,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -13768,6 +13830,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -13862,6 +13926,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -14582,6 +14648,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -14676,6 +14744,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -15048,6 +15118,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
@@ -15142,6 +15214,8 @@ export interface components {
             } & {
                 [key: string]: unknown;
             }) | null;
+            /** @enum {string} */
+            now?: "allowed" | "refused" | "unknown";
             proposals?: ({
                 path: string;
                 fields: {
