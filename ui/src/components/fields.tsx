@@ -58,7 +58,9 @@ const isEmpty = (value: unknown): boolean =>
 
 /** Fields of the API that are seconds. */
 const isDuration = (name: string, value: unknown): boolean =>
-  typeof value === 'number' && value > 0 && /(^|_)(ttl|period|leeway|age|interval|window)$/.test(name)
+  typeof value === 'number' &&
+  value > 0 &&
+  /(^|_)(ttl|period|leeway|age|interval|window|lifetime)$/.test(name)
 
 const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value

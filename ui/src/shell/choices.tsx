@@ -17,7 +17,13 @@ type Props = {
 export const Choices = ({ view, label, choices, open, of }: Props) => (
   <nav aria-label={label} className={of === 'mounts' ? 'choices' : 'subnavigation'}>
     {choices.map(({ name, label: says, parts }) => (
-      <PlaceLink key={name} view={view} parts={parts} className={name === open ? 'active' : ''}>
+      <PlaceLink
+        key={name}
+        view={view}
+        parts={parts}
+        className={name === open ? 'active' : ''}
+        isOpen={name === open}
+      >
         {says}
       </PlaceLink>
     ))}

@@ -61,11 +61,26 @@ export function useGo(): (target: Target, options?: { readonly replace?: boolean
     })
 }
 
-type LinkProps = Target & { readonly children: ReactNode; readonly className?: string }
+/** A link to a folder is not the current place while something in it is. */
+const exactly = { exact: true, includeSearch: false }
+
+type LinkProps = Target & {
+  readonly children: ReactNode
+  readonly className?: string
+  /** Whether what is shown is in this place. */
+  readonly isOpen?: boolean
+}
 
 /** A link to a place of the UI. */
-export const PlaceLink = ({ children, className, ...target }: LinkProps) => (
-  <Link to="/$view/$" params={paramsOf(target)} search={searchOf(target)} className={className ?? ''}>
+export const PlaceLink = ({ children, className, isOpen = false, ...target }: LinkProps) => (
+  <Link
+    to="/$view/$"
+    params={paramsOf(target)}
+    search={searchOf(target)}
+    className={className ?? ''}
+    activeOptions={exactly}
+    {...(isOpen && { 'aria-current': 'page' })}
+  >
     {typeof children === 'string' ? visible(children) : children}
   </Link>
 )
