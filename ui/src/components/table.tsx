@@ -24,7 +24,7 @@ type Props<Row> = {
 }
 
 /** A line for each cell below the heading, as on a phone. */
-const cardHeight = (columns: number) => rowHeight + (columns - 1) * 20
+const cardHeight = (columns: number) => rowHeight + (columns - 1) * 18
 
 /** A column that takes a share of the width has at least this. */
 const leastShareRem = 10
