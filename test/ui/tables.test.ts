@@ -140,9 +140,8 @@ const visits = (): readonly Visit[] => [
     table: 'found-names',
     place: 'secrets/team~',
     prepare: async (page) => {
-      const search = page.getByRole('search')
-      await search.getByRole('textbox').fill('db')
-      await search.getByRole('button').click()
+      await page.getByRole('textbox', { name: 'Search names here and below' }).fill('db')
+      await page.getByRole('button', { name: 'Search', exact: true }).click()
     },
   },
   { table: 'versions', place: 'secrets/team~/shop~db' },
