@@ -146,7 +146,6 @@ const visits = (): readonly Visit[] => [
   },
   { table: 'versions', place: 'secrets/team~/shop~db' },
   { table: 'difference', place: 'secrets/team~/shop~db?version=5&compare=2' },
-  { table: 'conflict', place: 'secrets/team~/shop~db', prepare: meetAnotherWrite },
   { table: 'cloud-roles', place: 'cloud/cloud/roles' },
   { table: 'cloud-pools', place: 'cloud/cloud/pool' },
   { table: 'static-roles', place: 'cloud/cloud/static' },
@@ -174,6 +173,8 @@ const visits = (): readonly Visit[] => [
   { table: 'namespaces', place: 'system/namespaces' },
   { table: 'audit-devices', place: 'system/audit' },
   { table: 'rate-limits', place: 'system/limits' },
+  // whoever leaves it is asked first: the next visit is that of another token
+  { table: 'conflict', place: 'secrets/team~/shop~db', prepare: meetAnotherWrite },
   { table: 'lease-prefixes', place: 'leases', policy: 'engine-leases' },
 ]
 
