@@ -138,6 +138,7 @@ test('an operator creates a token, looks it up by its accessor, and revokes it',
   await using opened = await open(await tokenOf('root'), '/tokens')
   const { page, requested } = opened
   await page.getByRole('combobox', { name: 'Policies' }).fill('deploy')
+  await page.keyboard.press('Tab')
   await page.getByRole('textbox', { name: 'Display name' }).fill('robot')
   await page.getByRole('button', { name: 'Create the token' }).click()
   await page.getByRole('button', { name: 'Show Token' }).click()

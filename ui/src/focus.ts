@@ -17,6 +17,11 @@ export function keepFocus(): void {
   })
   const look = () => {
     const isLost = document.activeElement === document.body && last?.isConnected === false
+    // a dialog is gone: what opened it goes on
+    if (isLost && trail[0] instanceof HTMLElement && trail[0].isConnected) {
+      trail[0].focus({ preventScroll: true })
+      if (document.activeElement === trail[0]) return
+    }
     if (!isLost && (waiting === undefined || document.activeElement !== waiting)) return
     const main = document.querySelector('main')
     const place = trail.find((element) => element.isConnected && headingIn(element) !== null) ?? main
