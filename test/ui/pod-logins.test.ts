@@ -57,6 +57,7 @@ test('an operator makes a role for a client, whose tokens last as long as it nee
   await added.getByRole('textbox', { name: 'Name of the role' }).fill('Shop')
   await added.getByRole('combobox', { name: 'Service accounts' }).fill('web, *')
   await added.getByRole('combobox', { name: 'Namespaces', exact: true }).fill('shop')
+  await page.keyboard.press('Tab')
 
   await added.getByRole('button', { name: 'Save' }).click()
   await added.getByText('can not mix "*" with values').waitFor()

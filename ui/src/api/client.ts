@@ -56,7 +56,8 @@ export async function send({
     if (signal?.aborted === true) throw error
     throw new ApiError(0, [])
   }
-  hearServerTime(answer.headers.get('Date'))
+  // how long the token has left is in doubt, too
+  if (hearServerTime(answer.headers.get('Date'))) session.doubt()
   const requestId = answer.headers.get('X-Gatehouse-Request-Id') ?? ''
   const text = await answer.text()
   const received: unknown = text === '' ? undefined : jsonOf(text)

@@ -13,13 +13,17 @@ const farMs = 5_000
 export const isClockInDoubt = (): boolean =>
   Math.abs(Date.now() - heard.computer - (performance.now() - heard.counted)) > farMs
 
-/** Takes the time of an answer, if there was none before or it is in doubt. Servers may differ by a little. */
-export function hearServerTime(date: string | null): void {
-  // the header leaves out what is below a second; what the server dates in the same answer is not in the future
+/**
+ * Takes the time of an answer, if there was none before or it is in doubt. Servers may differ by a little. Returns whether
+ * it was in doubt.
+ */
+export function hearServerTime(date: string | null): boolean {
+  // it names a whole second that has begun; nothing that the server dates in the same answer may lie ahead
   const server = Date.parse(date ?? '') + 999
-  if (Number.isNaN(server) || (heard.isFromServer && !isClockInDoubt())) return
-  // it names a whole second that has begun; nothing that has just happened may lie ahead
-  heard = { server: server + 1000, counted: performance.now(), computer: Date.now(), isFromServer: true }
+  const isInDoubt = heard.isFromServer && isClockInDoubt()
+  if (Number.isNaN(server) || (heard.isFromServer && !isInDoubt)) return false
+  heard = { server, counted: performance.now(), computer: Date.now(), isFromServer: true }
+  return isInDoubt
 }
 
 /** The server's time in milliseconds. */
