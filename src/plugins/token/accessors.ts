@@ -14,7 +14,7 @@ import { answers } from './answers.ts'
 const listInput = z.object({
   detailed: boolField
     .default(false)
-    .describe('true: what is known of each token, in `key_info`; needs update on lookup-accessor'),
+    .describe('true: what is known of each token, in `tokens`; needs update on lookup-accessor'),
   entity_id: stringField
     .default('')
     .describe('Only the tokens of this entity; needs update on lookup-accessor'),
@@ -57,7 +57,7 @@ export function accessorResources({
             tokens.isUsable(token)
           const shown = atMost(limitOf(sent.limit), only(walked, isShown))
           const listed = input.detailed
-            ? await listedDetails(detailsOf(shown, clock.now()), mostListBytes)
+            ? asTokens(await listedDetails(detailsOf(shown, clock.now()), mostListBytes))
             : await listedNames(accessorsOf(shown), mostListBytes)
           return { ...listed, warnings: [...warnings], paged: true }
         },
@@ -74,6 +74,11 @@ async function* accessorsOf(tokens: AsyncIterable<Token>): AsyncGenerator<string
   for await (const { accessor } of tokens) yield accessor
 }
 
+/** Audit entries hash values, not names: an accessor must be no name. */
+const asTokens = ({ data: { keys, key_info } }: Awaited<ReturnType<typeof listedDetails>>) => ({
+  data: key_info === undefined ? {} : { keys, tokens: Object.values(key_info) },
+})
+
 /** docs/contract/tokens-and-policies.md#lists-of-tokens */
 async function* detailsOf(
   tokens: AsyncIterable<Token>,
@@ -83,6 +88,7 @@ async function* detailsOf(
     yield [
       token.accessor,
       {
+        accessor: token.accessor,
         display_name: token.display_name,
         path: token.path,
         policies: token.policies,

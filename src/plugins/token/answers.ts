@@ -43,6 +43,7 @@ const lookup = z.object({
 
 /** With `detailed`. */
 const listed = lookup.pick({
+  accessor: true,
   display_name: true,
   path: true,
   policies: true,
@@ -120,7 +121,7 @@ export const answers = {
     },
   },
   accessors: {
-    output: z.object({ keys: texts, key_info: z.record(text, listed).optional() }),
+    output: z.object({ keys: texts, tokens: z.array(listed).optional() }),
     example: { keys: ['hmac8Xn2s7Lq0vYpTr4KdE1b'] },
   },
   inBackground: { statuses: [202, 200] },

@@ -79,15 +79,18 @@ test('a list has details, and the tokens of one entity, for whoever may look acc
   await server.root.write('identity/entity/merge', { from_entity_ids: [made?.entity_id], to_entity_id: id })
   const query = `?detailed=true&entity_id=${id}`
 
-  const { keys, key_info } = (await server.root.list(`auth/token/accessors${query}`)).body.data ?? {}
+  const { keys, tokens } = (await server.root.list(`auth/token/accessors${query}`)).body.data ?? {}
 
   expect(keys).toHaveLength(2)
-  expect(key_info?.[String(made?.accessor)]).toMatchObject({
+  expect([tokens].flat()).toContainEqual({
+    accessor: made?.accessor,
     display_name: 'token-laptop',
     path: 'auth/token/create/people',
     policies: ['default'],
     entity_id: made?.entity_id,
     orphan: true,
+    creation_time: expect.any(Number),
+    expire_time: expect.any(String),
     ttl: expect.any(Number),
     num_uses: 9,
   })

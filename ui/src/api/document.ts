@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 1afedab9401b85d73e6090a527c25d68
+// made by `npm run ui:types` from the server's OpenAPI document 68e8461275f1e3adb728e40a74693dc8
 
 export interface paths {
     "/health/live": {
@@ -9836,22 +9836,21 @@ export interface components {
         };
         "token-accessors-search-data": {
             keys: string[];
-            key_info?: {
-                [key: string]: {
-                    display_name: string;
-                    path: string;
-                    policies: string[];
-                    entity_id: string;
-                    orphan: boolean;
-                    creation_time: number;
-                    /** Format: date-time */
-                    expire_time: string | null;
-                    ttl: number;
-                    num_uses: number;
-                } & {
-                    [key: string]: unknown;
-                };
-            };
+            tokens?: ({
+                accessor: string;
+                display_name: string;
+                path: string;
+                policies: string[];
+                entity_id: string;
+                orphan: boolean;
+                creation_time: number;
+                /** Format: date-time */
+                expire_time: string | null;
+                ttl: number;
+                num_uses: number;
+            } & {
+                [key: string]: unknown;
+            })[];
         } & {
             [key: string]: unknown;
         };

@@ -103,7 +103,7 @@ test('explain needs the right to read the CEL role', async () => {
 
 test.each([
   { given: 'false', reason: 'cel_denied', check: 'program' },
-  { given: '"secret-text-" + claims.sub', reason: 'cel_message', check: 'program' },
+  { given: '"secret-text-" + claims.team', reason: 'cel_message', check: 'program' },
   { given: 'claims.nope == 1', reason: 'cel_error', check: 'program' },
   { given: 'true', reason: 'cel_type', check: 'program' },
   { given: 'pb.Auth{num_uses: -1}', reason: 'cel_auth_invalid', check: 'auth' },
@@ -112,31 +112,35 @@ test.each([
     reason: 'cel_error',
     check: 'variable:bad',
   },
-])('a refusal of $given is kept as $reason, without claims', async ({ given, reason, check }) => {
-  await using desk = await openDesk()
-  const { root, judge } = desk
-  const answer = await judge(given, { sub: 'claim-of-joe' })
-  const failures = await root.read('auth/jwt/failures')
-  const explained = await root.read(`auth/jwt/explain?request_id=${String(answer.body.request_id)}`)
+])(
+  'a refusal of $given is kept as $reason, with its subject and no other claim',
+  async ({ given, reason, check }) => {
+    await using desk = await openDesk()
+    const { root, judge } = desk
+    const answer = await judge(given, { sub: 'joe', team: 'claim-of-joe' })
+    const failures = await root.read('auth/jwt/failures')
+    const explained = await root.read(`auth/jwt/explain?request_id=${String(answer.body.request_id)}`)
 
-  expect(failures.body.data?.failures).toMatchObject([
-    {
-      path: 'cel/login',
-      role: 'r',
-      reason,
-      check,
-      status: 400,
-      verified: true,
-      request_id: answer.body.request_id,
-    },
-  ])
-  expect(explained.body.data).toMatchObject({ allowed: false, reason, path: 'cel/login' })
-  const verdicts = short(explained.body.data?.checks).map(([name, verdict]) => [name, verdict])
-  expect(verdicts).toContainEqual([check, 'fail'])
-  expect(verdicts.filter(([, verdict]) => verdict === 'fail')).toHaveLength(1)
-  expect(failures.text).not.toContain('secret-text-')
-  expect(failures.text + explained.text).not.toContain('claim-of-joe')
-})
+    expect(failures.body.data?.failures).toMatchObject([
+      {
+        path: 'cel/login',
+        role: 'r',
+        reason,
+        check,
+        status: 400,
+        verified: true,
+        subject: 'joe',
+        request_id: answer.body.request_id,
+      },
+    ])
+    expect(explained.body.data).toMatchObject({ allowed: false, reason, path: 'cel/login' })
+    const verdicts = short(explained.body.data?.checks).map(([name, verdict]) => [name, verdict])
+    expect(verdicts).toContainEqual([check, 'fail'])
+    expect(verdicts.filter(([, verdict]) => verdict === 'fail')).toHaveLength(1)
+    expect(failures.text).not.toContain('secret-text-')
+    expect(failures.text + explained.text).not.toContain('claim-of-joe')
+  },
+)
 
 test('a refusal before the program is explained as that of any role', async () => {
   await using desk = await openDesk()

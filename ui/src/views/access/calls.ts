@@ -94,6 +94,7 @@ export const revokeAccessor = defineCall('post', '/auth/token/revoke-accessor', 
 
 /** With `detailed`. */
 const listedToken = v.object({
+  accessor: v.string(),
   display_name: v.string(),
   path: v.string(),
   policies: names,
@@ -107,7 +108,7 @@ const listedToken = v.object({
 export const listTokens = defineCall(
   'list',
   '/auth/token/accessors',
-  v.object({ data: v.object({ keys: names, key_info: v.optional(v.record(v.string(), listedToken)) }) }),
+  v.object({ data: v.object({ keys: names, tokens: v.optional(v.array(listedToken)) }) }),
 )
 export const revokeTokensOf = defineCall('post', '/identity/entity/id/{id}/revoke-tokens', none)
 

@@ -10,18 +10,13 @@ import type { listTokens } from './calls.ts'
 const text = strings.access
 
 type Listed = Awaited<ReturnType<typeof listTokens>>['data']
-type Info = NonNullable<Listed['key_info']>[string]
+type Info = NonNullable<Listed['tokens']>[number]
 
-export type TokenRow = Info & { readonly accessor: string; readonly end: number }
+export type TokenRow = Info & { readonly end: number }
 
 /** The tokens of a list with details. */
-export const rowsOf = ({ keys, key_info = {} }: Listed): readonly TokenRow[] => {
-  const infos: Readonly<Record<string, Info>> = key_info
-  return keys.flatMap((accessor) => {
-    const info = infos[accessor]
-    return info === undefined ? [] : [{ ...info, accessor, end: endAfter(info.ttl) }]
-  })
-}
+export const rowsOf = ({ tokens = [] }: Listed): readonly TokenRow[] =>
+  tokens.map((info) => ({ ...info, end: endAfter(info.ttl) }))
 
 /** `auth/jwt/` of `auth/jwt/login`. */
 const methodOf = (path: string): string => /^auth\/(?:.*\/)?(?=login|oidc|create)/.exec(path)?.[0] ?? path
