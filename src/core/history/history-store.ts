@@ -44,7 +44,7 @@ export class HistoryStore {
   readonly #parts: HistoryParts
   readonly #view: View
   readonly #hashes: Hashes
-  #last: Pick<ChangeRow, 'at' | 'order'> = { at: 0, order: 0 }
+  #last: Moment = { at: 0, order: 0 }
 
   private constructor(parts: HistoryParts, hashes: Hashes) {
     this.#parts = parts
@@ -85,7 +85,7 @@ export class HistoryStore {
     const kept = await this.#storedOf(folder)
     const last = kept.at(-1)
     if (change.operation === 'delete' && (form === undefined || last?.operation === 'delete')) return []
-    const row: ChangeRow = { ...change, version: (last?.version ?? 0) + 1, ...this.#moment() }
+    const row: ChangeRow = { ...change, version: (last?.version ?? 0) + 1, ...this.#moment(last) }
     const text = form === undefined ? null : stringifyJson(form)
     const dropped = this.#beyond(kept, text?.length ?? 0)
     const keys = this.#keysOf(row)
@@ -221,10 +221,15 @@ export class HistoryStore {
     return kept.slice(0, kept.length - room.length + stays + 1)
   }
 
-  /** The present moment. No two changes by this server have the same one. */
-  #moment(): Pick<ChangeRow, 'at' | 'order'> {
-    const at = this.#parts.clock.now()
-    this.#last = { at, order: this.#last.at === at ? this.#last.order + 1 : 0 }
+  /**
+   * The present moment. No two changes by this server have the same one, and it is not before the last change of the object,
+   * which a server whose clock is a little ahead may have made.
+   */
+  #moment(last: Moment | undefined): Moment {
+    const now = this.#parts.clock.now()
+    const at = last !== undefined && last.at - now < mostAheadMs ? Math.max(now, last.at) : now
+    const order = Math.max(...[this.#last, last].map((one) => (one?.at === at ? one.order + 1 : 0)))
+    this.#last = { at, order }
     return this.#last
   }
 
@@ -236,6 +241,11 @@ export class HistoryStore {
 type Hashes = { readonly accessor: KeyedHash; readonly object: KeyedHash }
 
 export type LoggedChange = { readonly key: string; readonly change: ChangeRow }
+
+type Moment = Pick<ChangeRow, 'at' | 'order'>
+
+/** How far apart the clocks of two servers may be. */
+const mostAheadMs = 1_000
 
 /** Sorts later times first. */
 const timeKey = (at: number): string => String(lastTime - at).padStart(13, '0')
