@@ -3,6 +3,7 @@ import { expect, test } from 'vitest'
 import type { Migration } from '../../src/commands/seal-migrate.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { keyKeeper } from '../support/key-keeper.ts'
+import { newDatabase } from '../support/postgres.ts'
 import { type ProcessOptions, runCommand, runProcess } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -168,4 +169,49 @@ test.each<{ args: string[]; code: number; stderr: string; settings?: Record<stri
 
   expect([refused.code, refused.stderr]).toEqual([code, expect.stringContaining(stderr)])
   expect(await opens(folder.path, { type: 'static', root })).toMatchObject({ sealed: false, token: 200 })
+})
+
+test('servers of a PostgreSQL database go on while its seal changes, and start with the new one', async () => {
+  await using folder = await temporaryFolder()
+  const settings = {
+    STORAGE: await newDatabase(),
+    SEAL_KEY: '5e'.repeat(32),
+    ...(await sealsOf(folder.path)),
+  }
+  const start = (name: string, seal: string) =>
+    startInFolder({ folder: folder.path, settings: { ...settings, REPLICA_NAME: name, SEAL: seal } })
+  await using one = await start('one', 'static')
+  const root = one.as(one.rootToken)
+
+  const migrated = await runCommand('seal-migrate', {
+    folder: folder.path,
+    args: ['--to', 'command'],
+    settings,
+  })
+  const rotated = await root.write('sys/rotate', {})
+  const written = await root.write('sys/policies/acl/later', {
+    policy: 'path "a" { capabilities = ["read"] }',
+  })
+  await using other = await start('other', 'command')
+  const read = await other.as(one.rootToken).read('sys/policies/acl/later')
+
+  expect([migrated.code, migrated.stderr]).toEqual([0, ''])
+  expect([rotated.status, written.status, read.status]).toEqual([204, 204, 200])
+})
+
+test('of two servers that start on an empty PostgreSQL database, one has the key wrapped, and both open the store', async () => {
+  await using folder = await temporaryFolder()
+  const settings = { STORAGE: await newDatabase(), ...(await keyKeeper(folder.path)) }
+  const start = (name: string) =>
+    startInFolder({ folder: folder.path, settings: { ...settings, REPLICA_NAME: name } })
+
+  const [first, second] = await Promise.all([start('one'), start('other')])
+  await using one = first
+  await using other = second
+  const tokens = [...one.rootTokens, ...other.rootTokens]
+  const [token = ''] = tokens
+
+  expect(new Set(tokens).size).toBe(1)
+  for (const server of [one, other])
+    expect((await server.as(token).read('auth/token/lookup-self')).status).toBe(200)
 })

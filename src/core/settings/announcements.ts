@@ -18,7 +18,7 @@ export type ActingWindow = {
 
 type Source = {
   /**
-   * What is in force in the namespace now: for each effect, at most one window of the namespace and of each above, the one
+   * The windows in force in the namespace now: for each effect, at most one window of the namespace and of each above, the one
    * that ends last first. No promise if they are in memory.
    */
   windowsOf(namespace: Namespace): readonly ActingWindow[] | Promise<readonly ActingWindow[]>

@@ -69,7 +69,7 @@ async function firstThatHolds(
   return undefined
 }
 
-/** Whoever has `sudo` there may end the windows of the namespace. */
+/** A caller with `sudo` there may end the windows of the namespace. */
 const messagesPath = 'sys/config/ui/custom-messages'
 
 const secondsUntilEnd = ({ endsAt = Number.POSITIVE_INFINITY }: ActingWindow, now: number): number =>

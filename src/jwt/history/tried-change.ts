@@ -74,6 +74,18 @@ export async function made<Stored extends { readonly record: object }>(
   )
 }
 
+type Roles = {
+  delete(name: string, check?: (role: { readonly record: object } | undefined) => void): Promise<unknown>
+}
+
+/** Deletes a role. */
+export const deletion =
+  (roles: Roles, name: string): TriedChange<{ readonly record: object }>['write'] =>
+  async (check) => {
+    await roles.delete(name, check && ((role) => check(role?.record)))
+    return undefined
+  }
+
 /** The reply of a write. */
 export const warned = (warnings: string[]): Reply | undefined =>
   warnings.length === 0 ? undefined : { warnings }

@@ -25,7 +25,7 @@ export type KeysetParts = RemoteKeysParts & {
   readonly allowed?: AllowedKeys
 }
 
-/** What keys that are never fetched depend on. */
+/** The settings that keys which are never fetched depend on. */
 type StaticKeysetParts = Omit<KeysetParts, keyof RemoteKeysParts>
 
 /** A token with a valid signature. Its claims are still unchecked. */

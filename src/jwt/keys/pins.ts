@@ -31,7 +31,7 @@ export function checkPins(pins: readonly string[]): void {
   if (pins.length > mostPins) throw refuse('invalid', `invalid ${field}: more than ${mostPins} thumbprints`)
 }
 
-/** What the linter says of pins that no current key has. Fetches keys that are not known yet. */
+/** Findings of the linter about pins that no current key has. Fetches keys that are not known yet. */
 export async function pinFindings(pins: readonly string[], keyset: Pick<Keyset, 'sources' | 'refresh'>) {
   if (pins.length === 0) return []
   const thumbprints = () =>

@@ -41,7 +41,7 @@ const readTimeline = recordReader<Timeline>(
   z.object({ observedAt: z.number(), keys: z.array(z.object({})), alerts: z.array(z.object({})) }),
 )
 
-/** What is observed of a keyset. */
+/** Observations of a keyset. */
 type Sources = Pick<Keyset, 'sources'>
 
 type Waiting = { readonly source: string; readonly key: SeenKey; readonly first: number; last: number }

@@ -28,6 +28,9 @@ export async function runShell(
   const giveUp = (reason: string) => {
     failure ??= reason
     endGroup(child.pid)
+    // what has left the group may hold them open for ever
+    child.stdout.destroy()
+    child.stderr.destroy()
   }
   const timer = setTimeout(() => giveUp(`took longer than ${timeoutMs} ms`), timeoutMs)
   const output = new Collected(maxBytes, () => giveUp(`printed more than ${maxBytes} bytes`))
@@ -40,10 +43,12 @@ export async function runShell(
   try {
     const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null]
     if (code !== 0) failure ??= signal === null ? `ended with exit code ${code}` : `was ended by ${signal}`
+    const printed = output.bytes()
+    if (failure === undefined) return printed
     const said = complaints.bytes()
-    const isTelling = [input, output.bytes()].some((secret) => holds(said, secret))
-    if (failure !== undefined) throw new CommandFailure(failure + (isTelling ? '' : shown(said)))
-    return output.bytes()
+    const isTelling = [input, printed].some((secret) => holds(said, secret))
+    printed.fill(0)
+    throw new CommandFailure(failure + (isTelling ? '' : shown(said)))
   } catch (cause) {
     throw cause instanceof CommandFailure ? cause : new CommandFailure('cannot be started', { cause })
   } finally {

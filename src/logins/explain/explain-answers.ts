@@ -50,7 +50,7 @@ export const loginFailure = z.object({
   as_token: z.boolean(),
   /** In clear only if the role exists. */
   role: text,
-  /** Whom the login was for: `sub`, the user, the role id. In clear for whoever may explain the login. */
+  /** The subject of the login: `sub`, the user, the role id. In clear for callers who may explain the login. */
   subject: text,
   /** Claims that the role looks at, in clear; empty for callers who may not explain the login. */
   looked_at: z.record(text, text),

@@ -16,10 +16,10 @@ type LoginFailure = Readonly<Omit<z.output<typeof loginFailure>, 'expected'>> & 
 /** Members of a failure as only those see them who may explain it. */
 type Discreet = Partial<Pick<LoginFailure, 'subject' | 'looked_at' | 'cause'>>
 
-/** What a login sent. Subject and claims come in clear, and are hashed before they are kept. */
+/** Facts about a login, as it sent them. Subject and claims come in clear, and are hashed before they are kept. */
 export type SentFacts<Kept = unknown> = Pick<LoginFailure, 'alg' | 'kid' | 'claims' | 'subject'> & {
   readonly discreet: Discreet
-  /** What the method itself keeps. */
+  /** Facts that the method itself keeps. */
   readonly kept: Kept | undefined
 }
 

@@ -28,7 +28,7 @@ type Described = {
   readonly discreet: SentFacts['discreet']
 }
 
-/** What is kept of a refused login by a name and a secret. Of the secret, that is nothing. */
+/** The record of a refused login by a name and a secret, which has nothing of the secret. */
 export function failureOf({
   refused: { reason, error },
   steps,

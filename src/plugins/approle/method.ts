@@ -39,7 +39,7 @@ export type ApproleParts = LoginParts & {
   readonly lockouts: Pick<Lockouts, 'check' | 'noteFailure' | 'noteLogin'>
 }
 
-/** What a login sends, and what it learns. */
+/** Input of a login, and what the login finds out. */
 export type LoginAttempt = {
   readonly roleId: string
   readonly secretId: string

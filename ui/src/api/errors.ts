@@ -16,7 +16,7 @@ export class ApiError extends Error {
   }
 }
 
-/** What a call responds with; `otherwise` where the API says 404: an object that is not there, or an empty list. */
+/** Returns the response of a call, or `otherwise` where the API says 404: an object that is not there, or an empty list. */
 export async function ifMissing<T, Otherwise>(
   response: Promise<T>,
   otherwise: Otherwise,
@@ -29,7 +29,7 @@ export async function ifMissing<T, Otherwise>(
   }
 }
 
-/** What a call responds with; `otherwise` if the token may not make it. */
+/** Returns the response of a call, or `otherwise` if the token may not make it. */
 export async function ifRefused<T, Otherwise>(
   response: Promise<T>,
   otherwise: Otherwise,

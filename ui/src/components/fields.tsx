@@ -41,7 +41,7 @@ export function Fields({ values, findings = [] }: Props) {
   )
 }
 
-/** What the linter says of a field. */
+/** Findings of the linter about a field. */
 export const FindingText = ({ finding: { code, text: said } }: { readonly finding: Finding }) => (
   <p className="finding">
     <span className="hidden">{text.finding}: </span>

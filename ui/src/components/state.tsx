@@ -11,7 +11,7 @@ const icons = {
 
 type Props = { readonly kind: keyof typeof icons; readonly children: ReactNode }
 
-/** What state something is in: a word, with an icon and a color that say the same. */
+/** Shows a state as a word, with an icon and a color that say the same. */
 export const State = ({ kind, children }: Props) => (
   <span className="state" data-kind={kind}>
     <svg viewBox="0 0 16 16" aria-hidden="true">

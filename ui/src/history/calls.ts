@@ -36,7 +36,7 @@ export async function historyOf({ path, signal }: Asked): Promise<readonly Versi
   }
 }
 
-/** What a write of the object would have sent at this version, without its secrets. */
+/** The fields that a write of the object would have sent at this version, without its secrets. */
 export async function fieldsAt(number: number, { path, signal }: Asked) {
   const query = { version: String(number) }
   return checked(oneVersion, await send({ method: 'GET', path: encodedPath(path), query, signal })).data

@@ -27,7 +27,7 @@ const changesBetween = (before: Values, after: Values): Change[] =>
     return changesBetween(one, other).map((change) => ({ ...change, name: `${name}.${change.name}` }))
   })
 
-/** What a change does: each field with its value before and after. */
+/** Shows each changed field with its value before and after. */
 export const ChangedFields = ({ before, after }: { readonly before: Values; readonly after: Values }) => {
   const changes = changesBetween(before, after)
   return changes.length === 0 ? (

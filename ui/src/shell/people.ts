@@ -76,7 +76,7 @@ export const otherNames = (person: Person): readonly string[] => [
   ...new Set(person.aliases.filter((alias) => alias !== labelOf(person))),
 ]
 
-/** What pickers of people offer; undefined if the token may not list all of them. */
+/** The choices of pickers of people; undefined if the token may not list all of them. */
 export function usePeopleChoices(): readonly Choice[] | undefined {
   const { people, isPartial, isRefused } = usePeople()
   if (isRefused || isPartial) return undefined

@@ -3,7 +3,7 @@ import { PlaceLink } from './use-place.tsx'
 
 type Props = {
   readonly id: string
-  /** What is known of them without another call. */
+  /** Facts that are known without another call. */
   readonly name?: string
 }
 

@@ -1,5 +1,5 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
-import { type TriedChange, warned } from '../../../jwt/history/tried-change.ts'
+import { deletion, type TriedChange, warned } from '../../../jwt/history/tried-change.ts'
 import { parseLossless, stringifyJson } from '../../../lib/text/json.ts'
 import { askedOf } from '../cel/cel-login.ts'
 import {
@@ -77,10 +77,7 @@ export function roleRemoval(method: JwtMethod, mount: Mount, name: string): Trie
         { name, before, after: undefined, lint: async () => [] },
         { ...method.memoryOf(mount), isSeen },
       ),
-    write: async (check) => {
-      await roles.delete(name, check && ((role) => check(role?.record)))
-      return undefined
-    },
+    write: deletion(roles, name),
   }
 }
 
@@ -130,10 +127,7 @@ export function celRoleRemoval(method: JwtMethod, mount: Mount, name: string): T
         { name, before, after: undefined, policyExists: everyPolicyExists },
         isSeen,
       ),
-    write: async (check) => {
-      await celRoles.delete(name, check && ((role) => check(role?.record)))
-      return undefined
-    },
+    write: deletion(celRoles, name),
   }
 }
 

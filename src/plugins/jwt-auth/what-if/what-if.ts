@@ -165,7 +165,7 @@ function refusedLogin({ failure, kept }: KeptFailure, known: KnownValues): Tried
   return { login, recalled: recalled(kept, known) }
 }
 
-/** What an operator sees of a refused login, which is seen of no other one. */
+/** Facts about a refused login that an operator sees of no other login. */
 const seenOf = ({ trace }: KeptFailure): unknown[] => trace.checks.flatMap((check) => [check.seen].flat())
 
 /** How a refused login would go with a role, and the configuration, as they are now. */

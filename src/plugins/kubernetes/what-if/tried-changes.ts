@@ -1,5 +1,5 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
-import { type TriedChange, warned } from '../../../jwt/history/tried-change.ts'
+import { deletion, type TriedChange, warned } from '../../../jwt/history/tried-change.ts'
 import { onlyChanged } from '../../../jwt/history/what-if.ts'
 import { type Config, type ReadyConfig, readConfig, storedConfig } from '../config/config.ts'
 import { changedRole, type Role, readRole } from '../config/role.ts'
@@ -42,10 +42,7 @@ export function roleRemoval(place: Place, name: string): TriedChange<Role> {
         { name, before, after: undefined, findings: { before: [], after: [] } },
         await contextOf(place, isSeen),
       ),
-    write: async (check) => {
-      await roles.delete(name, check && ((role) => check(role?.record)))
-      return undefined
-    },
+    write: deletion(roles, name),
   }
 }
 

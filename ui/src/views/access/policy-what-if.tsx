@@ -10,7 +10,7 @@ const text = strings.access.whatIf
 type Body = NonNullable<Parameters<typeof tryPolicy>[0]['body']>
 type Tried = Awaited<ReturnType<typeof tryPolicy>>
 
-/** What a write of the policy would mean for recent requests. Nothing is stored. */
+/** Shows how a write of the policy would affect recent requests. It stores nothing. */
 export function PolicyWhatIf({ name, body }: { readonly name: string; readonly body: Body }) {
   const [outcome, setOutcome] = useState<{ readonly tried?: Tried; readonly error?: unknown }>({})
   const ask = async () => {

@@ -26,7 +26,7 @@ function rulesIn(policy: string): readonly TypedRule[] {
   })
 }
 
-/** What can be wrong with rules that the server accepts. `places`: where something can be, undefined if that is unknown. */
+/** Finds mistakes in rules that the server accepts. `places`: where something can be, undefined if that is unknown. */
 export const warningsOf = (policy: string, places: readonly string[] | undefined): readonly string[] => {
   const rules = rulesIn(policy)
   return rules.flatMap((rule) => {

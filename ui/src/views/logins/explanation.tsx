@@ -17,7 +17,7 @@ export function ExplanationPanel({
 }: {
   readonly mount: string
   readonly explanation: Explanation
-  /** What can be done about it. */
+  /** The repair for it. */
   readonly children?: ReactNode
 }) {
   const {

@@ -42,7 +42,7 @@ export function FailureRows({ mount, failures }: Props) {
   )
 }
 
-/** What nobody may see, or what does not exist, is named by a hash only. */
+/** A hash names a role that does not exist, or that the caller may not see. */
 export const ShownName = ({ name }: { readonly name: string }) =>
   name.startsWith('hmac-sha256:') ? (
     <span title={name}>{text.unknownRole(name.slice(-6))}</span>

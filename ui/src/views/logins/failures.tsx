@@ -125,7 +125,7 @@ function Picked({ mount, id }: { readonly mount: string; readonly id: string }) 
   )
 }
 
-/** Whom a refused login was for, and what its token said where the role looks. */
+/** The subject of a refused login, and the claims of its token that the role looks at. */
 function LookedAt({ failure }: { readonly failure: LoginFailure | undefined }) {
   if (failure === undefined || failure.subject === '') return null
   const { subject, looked_at: looked, verified } = failure

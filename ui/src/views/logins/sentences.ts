@@ -1,4 +1,4 @@
-/** What happened, by the reason of a refusal: docs/explain.md#reasons. Only this view loads these texts. */
+/** Sentences for the reasons of refusals: docs/explain.md#reasons. Only this view loads these texts. */
 export const sentences: Readonly<Record<string, string>> = {
   config_missing: 'The mount is not configured.',
   role_missing: 'No role was named.',

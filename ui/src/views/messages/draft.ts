@@ -128,7 +128,7 @@ export function inputsOf(
   )
 }
 
-/** What the draft is for the server: a whole message. Fields at their default are left out. */
+/** The draft as the server takes it: a whole message. Fields at their default are left out. */
 function inputOf(draft: Draft, side: Side, stored: FullMessage | undefined): MessageInput {
   const ends = timeOf(draft.ends, stored?.end_time)
   const isAfter = side === 'after'

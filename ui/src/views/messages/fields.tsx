@@ -15,12 +15,12 @@ type Props = {
 }
 
 type FieldsProps = Props & {
-  /** Whom the message may be shown to. */
+  /** The audiences that the message may have. */
   readonly choices: readonly Shown[]
   readonly children: ReactNode
 }
 
-/** What the message says, to whom and when. */
+/** Text, audience and times of the message. */
 export function Fields({ draft, set, refusal, choices, children }: FieldsProps) {
   const zone = ownZone()
   const spelledOut = (local: string) => {

@@ -23,7 +23,7 @@ export type Rights = {
   readonly mayAct: boolean
 }
 
-/** What the token may do with messages. Changing one with an effect needs `sudo`. */
+/** The token's rights on messages. Changing one with an effect needs `sudo`. */
 export function useRights(stored: Stored): Rights {
   const messages = storedOnes(stored)
   const paths = messages.map(({ id }) => `${messagesPath}/${id}`)

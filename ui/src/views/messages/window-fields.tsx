@@ -19,7 +19,7 @@ type Props = {
 
 const effects = ['', 'read_only', 'no_new_credentials'] as const
 
-/** What a message does while it is shown, and how it recurs: docs/contract/message-windows.md. */
+/** Effect and recurrence of a message: docs/contract/message-windows.md. */
 export function WindowFields({ draft, set, refusal, mayAct, windows }: Props) {
   return (
     <>

@@ -23,7 +23,7 @@ const mostAnswers = 12
 
 export type Span = { readonly from: Date; readonly to: Date }
 
-/** What is shown when, of every message of a span. Of two that belong together only the one after the login. */
+/** The times at which each message of a span is shown. Of two that belong together, only the one after the login counts. */
 export async function occurrencesIn(
   span: Span,
   mayPreview: boolean,

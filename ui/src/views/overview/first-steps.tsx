@@ -18,7 +18,7 @@ import { CiLogin } from './ci-login.tsx'
 
 const text = strings.home.steps
 
-/** What somebody with the root policy does first on an empty server. Absent once everything is done. */
+/** The first steps on an empty server, for the root policy. The panel is absent once all are done. */
 export function FirstSteps() {
   const { data } = useAcl()
   return data?.root === true ? <Steps /> : null

@@ -12,7 +12,7 @@ import { type Branch, treeOf } from './tree.ts'
 
 const text = strings.home
 
-/** What the token may open, as links; the rules of its policies when somebody asks for them. */
+/** Links to the places that the token may open. The rules of its policies open on request. */
 export function Reach() {
   const { data, error } = useAcl()
   const { mounts } = useMounts()
@@ -60,7 +60,7 @@ const DoorLink = ({ door: { label, view, parts } }: { readonly door: Door }) => 
 /** More branches than that are closed at first. */
 const mostOpen = 40
 
-/** What the policies of the token say, path by path. */
+/** The rules of the token's policies, path by path. */
 function Rules({ grants }: { readonly grants: readonly Grant[] }) {
   const { search } = usePlace()
   const go = useGo()

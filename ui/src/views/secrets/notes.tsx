@@ -15,7 +15,7 @@ export const recordOf = (notes: readonly Note[]): Record<string, string> =>
     notes.filter(({ name, value }) => name !== '' || value !== '').map(({ name, value }) => [name, value]),
   )
 
-/** What is wrong with a name. */
+/** The mistake in a name. */
 export function problemOf(notes: readonly Note[], { id, name, value }: Note): string | undefined {
   if (name === '') return value === '' ? undefined : text.nameMissing
   return notes.some((other) => other.name === name && other.id < id) ? text.nameTwice : undefined

@@ -23,10 +23,10 @@ type Props = {
   readonly onDone: () => void
 }
 
-/** What a read shows besides the fields of a write. */
+/** Fields that a read shows and a write does not take. */
 const ofReads: ReadonlySet<string> = new Set(['status', 'token_reviewer_jwt_set'])
 
-/** What a write has that does not say it. */
+/** Values of a write that leaves the fields out. */
 const jwtDefaults: Values = { namespace_in_state: true, token_max_lifetime: 86_400 }
 const podDefaults: Values = { disable_iss_validation: true, token_max_lifetime: 86_400 }
 

@@ -28,7 +28,7 @@ type Props = {
   readonly specs: readonly FieldSpec[]
   /** As it was read; undefined for a new object. */
   readonly stored: Values | undefined
-  /** What the form has instead of what is stored: of a preset, or of a proposal. */
+  /** Values of a preset or a proposal, which the form shows instead of the stored ones. */
   readonly changes?: Values
   /** Fields that a write resets if they are absent; `all`: a write replaces the object. */
   readonly always: readonly string[] | 'all'
@@ -164,7 +164,7 @@ export function ObjectEditor({
 /** Of fields that are not sent because they stay. */
 const ofPartialWrites = 'kept_values'
 
-/** What the server would say now; it is no error yet. */
+/** The server's answer to a save now; it is no error yet. */
 const Refusal = ({ lines }: { readonly lines: readonly string[] }) => (
   <>
     <p>{text.wouldBeRefused}</p>

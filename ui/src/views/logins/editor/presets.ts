@@ -2,7 +2,7 @@ import { encodedPath } from '../../../api/request.ts'
 import { uiBase } from '../../../base.ts'
 import type { Values } from './spec.ts'
 
-/** What a platform's tokens need of a configuration and of a role. A claim without a value is one to fill in. */
+/** The configuration and the role that a platform's tokens need. A claim without a value is one to fill in. */
 export type Preset = { readonly label: string; readonly config: Values; readonly role: Values }
 
 const issuer = (url: string): Values => ({ oidc_discovery_url: url, bound_issuer: url })

@@ -15,7 +15,7 @@ export const alwaysSent = [
 
 const leeway = (name: string): FieldSpec => ({ name, kind: 'number', isMore: true })
 
-/** What the tokens of logins are like, for each method. */
+/** Fields about the tokens of logins, the same for each method. */
 export const tokenFields: readonly FieldSpec[] = [
   { name: 'token_policies', kind: 'policies' },
   { name: 'token_ttl', kind: 'duration' },

@@ -26,7 +26,7 @@ type Kind =
 export type FieldSpec = {
   readonly name: string
   readonly kind: Kind
-  /** What JSON an empty text stands for; `{}` by default. */
+  /** The JSON that an empty text stands for; `{}` by default. */
   readonly empty?: unknown
   /** The only values, the first of which is the default. */
   readonly options?: readonly string[]

@@ -10,7 +10,7 @@ import { programOf } from './program.ts'
 
 const text = strings.logins.cel
 
-/** What a program decides about claims, before it is saved. Only the claims are sent, not the token. */
+/** Runs a program on claims before it is saved. It sends only the claims, not the token. */
 export function TryProgram({ mount, program }: { readonly mount: string; readonly program: unknown }) {
   const id = useId()
   const [typed, setTyped] = useState('')

@@ -14,7 +14,7 @@ const text = strings.logins.tryToken
 type Props = {
   readonly mount: string
   readonly role: string
-  /** What a save would send. */
+  /** The body that a save would send. */
   readonly fields: Values
   /** Changes the form. */
   readonly apply: (fields: Values) => void

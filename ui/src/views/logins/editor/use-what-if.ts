@@ -4,7 +4,7 @@ import { useSettled } from '../../../components/use-settled.ts'
 import type { WhatIf } from './calls.ts'
 import type { Values } from './spec.ts'
 
-/** What a write of an object would mean. */
+/** The report about a write of an object. */
 export type TryOut = (
   body: Values,
   options: { readonly signal: AbortSignal },
