@@ -98,6 +98,8 @@ test('an editor completes paths, warns of rules that never match, and says who m
   await page.getByRole('heading', { name: 'History' }).waitFor()
 
   await page.getByRole('link', { name: 'Policies' }).click()
+  // the page of the policy has such a form, too
+  await page.getByRole('list', { name: 'Policies' }).waitFor()
   await bench.getByRole('combobox', { name: 'Who', exact: true }).selectOption('entity')
   await bench.getByRole('combobox', { name: 'A person, with the default policy' }).fill(markup)
   await page.keyboard.press('Enter')
