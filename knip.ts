@@ -14,7 +14,7 @@ const programs = [
   'bench/{run,crash,chaos,history,hostile,list-verb}.ts',
   'bench/{bare,floor,hello,load-process,only-reads,server,turn-times}.ts',
   'test/support/{cloud,practice}-server.ts',
-  'release/{licenses,sbom}.ts',
+  'release/{licenses,sbom,state-version}.ts',
   'test/check.ts',
   'test/clients/conformance/run.ts',
   'test/clients/suites/{generated/run,node/hashi-vault-js,node/node-vault,terraform/driver}.ts',

@@ -349,9 +349,3 @@ describe.skipIf(why !== undefined)('the chart', () => {
     expect(output).toMatch(/values don't meet the specifications of the schema|the chart sets it/)
   })
 })
-
-test('the chart has the version of Gatehouse', () => {
-  const { version } = JSON.parse(read('package.json')) as { version: string }
-
-  expect(read('deploy/helm/gatehouse/Chart.yaml')).toContain(`\nappVersion: ${version}\n`)
-})

@@ -238,7 +238,7 @@ export const answers = {
     output: z
       .object({ openapi: text, info: z.object({}).loose(), paths: z.record(text, z.unknown()) })
       .loose(),
-    example: { openapi: '3.1.0', info: { title: 'Gatehouse', version: '0.2.0' }, paths: {} },
+    example: { openapi: '3.1.0', info: { title: 'Gatehouse', version: '1.2.3' }, paths: {} },
     statuses: [200, 304],
     requestHeaders: { 'If-None-Match': 'Tag of the document: 304 while it is the same' },
     headers: {
@@ -283,9 +283,9 @@ export const answers = {
       ),
     }),
     example: {
-      keys: ['0.2.0'],
+      keys: ['1.2.3'],
       key_info: {
-        '0.2.0': {
+        '1.2.3': {
           build_date: '2026-02-28T00:00:00Z',
           commit_date: '2026-02-28T00:00:00Z',
           previous_version: null,

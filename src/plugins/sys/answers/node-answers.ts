@@ -45,7 +45,7 @@ export const nodeAnswers = {
       replication_dr_mode: 'disabled',
       server_time_utc: 1767268800,
       version: '1.16.3+ent',
-      gatehouse_version: '0.2.0',
+      gatehouse_version: '1.2.3',
       enterprise: true,
       ...cluster,
     },
