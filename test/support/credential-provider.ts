@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** `down` responds with 503, `refusing` with 400, `hanging` accepts requests and never responds. */
+/** `down` responds with 503, `refusing` with 400, `hanging` accepts requests and responds when it is told to. */
 type ProviderMood = 'up' | 'down' | 'refusing' | 'hanging'
 
 /** A stand-in for a service that issues credentials: a real HTTP server that knows which ones are valid. */
@@ -13,6 +13,8 @@ export type CredentialProvider = AsyncDisposable & {
   readonly alive: ReadonlySet<string>
   /** Requested deletions, by id, whatever their outcome. */
   readonly asked: ReadonlyMap<string, number>
+  /** Responds to the requests that hang, as its mood is now. */
+  answerHanging(): void
   /** Resolves when no credential is valid, or this one is not. */
   gone(id?: string): Promise<void>
   /** Resolves when this many deletions have been requested in total. */
@@ -23,6 +25,7 @@ export type CredentialProvider = AsyncDisposable & {
 export async function startCredentialProvider(): Promise<CredentialProvider> {
   const alive = new Set<string>()
   const asked = new Map<string, number>()
+  const held: (() => void)[] = []
   let total = 0
   let made = 0
   let changed = Promise.withResolvers<void>()
@@ -49,7 +52,9 @@ export async function startCredentialProvider(): Promise<CredentialProvider> {
     const id = request.url?.split('/').at(-1) ?? ''
     total += 1
     asked.set(id, (asked.get(id) ?? 0) + 1)
-    if (provider.mood !== 'hanging') response.writeHead(statusOfDeletion(id)).end()
+    const finish = () => response.writeHead(statusOfDeletion(id)).end()
+    if (provider.mood === 'hanging') held.push(finish)
+    else finish()
     notify()
   }
   const server = createServer(answer).listen(0, '127.0.0.1')
@@ -61,6 +66,9 @@ export async function startCredentialProvider(): Promise<CredentialProvider> {
     mood: 'up',
     alive,
     asked,
+    answerHanging: () => {
+      for (const finish of held.splice(0)) finish()
+    },
     gone: (id) => until(() => (id === undefined ? alive.size === 0 : !alive.has(id))),
     deletions: (count) => until(() => total >= count),
     [Symbol.asyncDispose]: async () => {

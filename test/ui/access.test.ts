@@ -1,13 +1,16 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { aLoginMount } from '../plugins/identity/login-mount.ts'
+import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { expectAccessible, sessionsOfFile } from './pages.ts'
 
 const openAs = sessionsOfFile()
 const markup = '<img src=x onerror="document.title=1">'
+const clock = new FakeClock(Date.now())
 let server: TestServer
 
 beforeAll(async () => {
-  server = await startTestServer()
+  server = await startTestServer({ clock })
   const { root } = server
   await root.write('sys/policies/acl/deploy', { policy: 'path "team/*" { capabilities = ["read"] }' })
   await root.write('identity/entity', { name: markup, policies: ['deploy'] })
@@ -107,6 +110,45 @@ test('an editor completes paths, warns of rules that never match, and says who m
   await bench.getByRole('button', { name: 'Ask' }).click()
   await bench.getByText('team/*: read').waitFor()
   await expectAccessible(page)
+  expect(complaints).toEqual([])
+})
+
+test('an operator counts and deletes entities that logins left, some at a time, cancels that, and tidies tokens', async () => {
+  const ci = await aLoginMount(server, 'ci')
+  for (let at = 0; at < 3; at += 1) await ci.login(`run-${at}`)
+  clock.advance(91 * 86_400)
+  await using opened = await open(await tokenOf('root'), '/entities')
+  const { page, complaints } = opened
+  const panel = page.getByRole('region', { name: 'Entities left behind' })
+  await panel.getByRole('button', { name: 'Count them' }).click()
+  await panel.getByText('3 can be deleted.').waitFor()
+  await panel.getByText('run-1').waitFor()
+  await expectAccessible(page)
+  const begun = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/v1/identity/tidy', async (route) => {
+    begun.resolve()
+    await held.promise
+    await route.continue({ postData: JSON.stringify({ unused_for: '90d', limit: 1 }) })
+  })
+  const remove = async () => {
+    await panel.getByRole('button', { name: 'Delete them' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete them' }).click()
+  }
+  await remove()
+  await begun.promise
+  await panel.getByRole('progressbar').waitFor()
+  await panel.getByRole('button', { name: 'Cancel' }).click()
+  held.resolve()
+  await panel.getByText('1 of 3 are deleted. Cancelled; the others stay.').waitFor()
+  await page.unroute('**/v1/identity/tidy')
+  await panel.getByRole('button', { name: 'Count them' }).click()
+  await remove()
+  await panel.getByText('2 of 2 are deleted.').waitFor()
+
+  await page.getByRole('link', { name: 'Tokens' }).click()
+  await page.getByRole('button', { name: 'Tidy up' }).click()
+  await page.getByText('Tidy operation successfully started').waitFor()
   expect(complaints).toEqual([])
 })
 

@@ -46,6 +46,43 @@ test('an operator browses leases, renews one, and revokes it and all below a pre
   await page.getByRole('alertdialog').getByText('One entry is').waitFor()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke all' }).click()
   await page.getByText('All leases here are revoked').waitFor()
+  await page.getByText('1 of 1 are revoked').waitFor()
+  expect(provider.alive.size).toBe(0)
+  expect(complaints).toEqual([])
+})
+
+test('somebody who may revoke below one path cancels it there, and goes on after a lease that cannot be revoked', async () => {
+  await server.root.write('sys/policies/acl/team', {
+    policy: `path "sys/leases/lookup/engine/*" { capabilities = ["list", "sudo"] }
+      path "sys/leases/revoke-prefix/engine/*" { capabilities = ["update", "sudo"] }`,
+  })
+  for (let leases = 0; leases < 12; leases += 1) await server.root.read('engine/creds/ci')
+  const before = provider.asked.size
+  provider.mood = 'hanging'
+  await using opened = await openAs(`${server.url}/ui/#/leases/engine~`, await tokenOf('team'))
+  const { page, complaints } = opened
+  const revokeAll = async () => {
+    await page.getByRole('button', { name: 'Revoke all' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke all' }).click()
+  }
+  await revokeAll()
+  const panel = page.getByRole('region', { name: 'Revoke all' })
+  await panel.getByText('0 of 12 are revoked').waitFor()
+  await panel.getByRole('progressbar', { name: 'Revoke all' }).waitFor()
+  await expectAccessible(page)
+  await provider.deletions(before + 4)
+  await panel.getByRole('button', { name: 'Cancel' }).click()
+  await panel.getByText('Cancelled').waitFor()
+  expect(provider.asked.size).toBe(before + 4)
+
+  provider.mood = 'refusing'
+  provider.answerHanging()
+  await revokeAll()
+  await panel.getByText(/^0 of 12 are revoked. 12 could not be revoked/).waitFor()
+  await panel.getByRole('alert').waitFor()
+  provider.mood = 'up'
+  await revokeAll()
+  await page.getByText('All leases here are revoked').waitFor()
   expect(provider.alive.size).toBe(0)
   expect(complaints).toEqual([])
 })

@@ -1067,6 +1067,7 @@ export const strings = {
     durationHint: 'Such as 24h. Empty: that of the role',
     secretIdUses: 'Uses of a SecretID',
     usesHint: 'Empty: that of the role',
+    tidyHint: 'Removes secret ids that are not valid any more.',
     accessor: 'Accessor',
     moreSecretIds: (count: number) => `These are the first ${count}.`,
     destroy: 'Destroy',
@@ -1264,6 +1265,7 @@ export const strings = {
       after: { allowed: 'would be allowed', denied: 'would be denied' },
     },
     accessor: 'Accessor',
+    tidyTokensHint: 'Removes what tokens that are not valid any more have left.',
     accessorHint: 'It names a token without giving its rights. Logins and the audit log show it',
     allTokens: 'All tokens',
     filterTokens: 'Filter by name, method, entity or policy',
@@ -1334,7 +1336,23 @@ export const strings = {
     revokeAllQuestion: (prefix: string) => `Revoke every lease below ${prefix}?`,
     revokeAllHint: (count: number) =>
       `${count === 1 ? 'One entry is' : `${count} entries are`} listed here, and their credentials stop working.`,
-    revoking: (gone: number, all: number) => `${gone} of ${all} are revoked.`,
+    leavingCancels: 'It can be cancelled, and stops when you leave the page.',
+    revocation: ({
+      found,
+      revoked,
+      failed,
+      step,
+    }: {
+      readonly found: number
+      readonly revoked: number
+      readonly failed: number
+      readonly step: string
+    }) => {
+      if (step === 'finding') return `Looking for leases: ${found} so far.`
+      const refused = failed === 0 ? '' : ` ${failed} could not be revoked, and stay.`
+      const cancelled = step === 'cancelled' ? ' Cancelled; one that was under way may still end.' : ''
+      return `${revoked} of ${found} are revoked.${refused}${cancelled}`
+    },
     allRevoked: 'All leases here are revoked',
     irrevocable: 'Leases that could not be revoked',
     reason: 'Reason',
@@ -1347,6 +1365,25 @@ export const strings = {
     over: 'Over; the server has not removed it yet',
     issued: 'Issued',
     renewed: 'Last renewal',
+    tidyHint: 'Ends the leases of tokens that no longer exist.',
+  },
+  tidy: {
+    title: 'Tidy up',
+    /** It has no end that the page could wait for. */
+    inBackground: 'The server does it in the background. Its log says when it is done.',
+    entities: 'Entities left behind',
+    entitiesHint:
+      'Logins of one-time subjects, such as builds, leave entities. Those that nobody has changed, that are in no group and have no token can go.',
+    unusedFor: 'Without a login for',
+    unusedForHint: 'For instance 90d',
+    count: 'Count them',
+    counted: (count: number) => `${count} can be deleted.`,
+    sample: 'Some of them:',
+    remove: 'Delete them',
+    removeQuestion: (count: number) => `Delete ${count} entities?`,
+    removeHint: 'Somebody of them who logs in again gets a new entity. It can be cancelled.',
+    removed: (gone: number, all: number) => `${gone} of ${all} are deleted.`,
+    cancelled: 'Cancelled; the others stay.',
   },
   system: {
     aspects: 'Aspects of the system',

@@ -3,7 +3,7 @@ import { lastLoginDay } from '../../core/identity/entities/entity.ts'
 import type { IdentityTidy } from '../../core/identity/entities/identity-tidy.ts'
 import { refuse } from '../../errors.ts'
 import { type Resource, resource } from '../../http/resource/resource.ts'
-import { boolField, durationField } from '../../lib/text/fields.ts'
+import { boolField, durationField, intField } from '../../lib/text/fields.ts'
 import { shortDuration } from '../../lib/text/go-duration.ts'
 import type { EntityParts } from './entities.ts'
 import { entityInfo } from './entity-view.ts'
@@ -24,6 +24,7 @@ export function tidyResources({ identityTidy, mountOf }: TidyRouteParts): Resour
           .object({
             unused_for: durationField.default(0).describe('Time since the last login, such as 90d'),
             dry_run: boolField.default(false).describe('Delete nothing, only report what would be deleted'),
+            limit: intField.default(0).describe('Most entities to delete by this call; 0: all'),
           })
           .meta({ examples: [{ unused_for: '90d', dry_run: true }] }),
         output: z.object({
@@ -31,12 +32,14 @@ export function tidyResources({ identityTidy, mountOf }: TidyRouteParts): Resour
           dry_run: z.boolean(),
           sample: z.array(z.object({ id: z.string(), name: z.string(), last_login_day: z.string() }).loose()),
         }),
-        handle: async ({ mount, input: { unused_for, dry_run } }) => {
+        handle: async ({ mount, input: { unused_for, dry_run, limit } }) => {
           if (unused_for === 0) throw refuse('invalid', "'unused_for' must be more than zero")
+          if (limit < 0) throw refuse('invalid', "'limit' must not be negative")
           const { count, sample } = await identityTidy.run({
             namespace: mount.namespace,
             unusedForSeconds: unused_for,
             dryRun: dry_run,
+            ...(limit > 0 && { limit }),
           })
           const life = identityTidy.maxTokenLifetime(mount.namespace)
           const early = `Entities are always kept for ${shortDuration(life)} after their last login, the longest lifetime of a batch token: batch tokens are not stored.`

@@ -50,6 +50,20 @@ test('entities of one-time subjects are counted, then deleted, with a sample', a
   expect((await ci.login('run-0')).answer.status).toBe(200)
 })
 
+test('a client deletes entities some at a time', async () => {
+  await using fixture = await aFixture()
+  const { server, clock, ci } = fixture
+  for (let at = 0; at < 5; at += 1) await ci.login(`run-${at}`)
+  clock.advance(91 * day)
+
+  const counts = []
+  for (let calls = 0; calls < 3; calls += 1) counts.push((await tidy(server, { limit: 2 }))?.count)
+
+  expect(counts).toEqual([2, 2, 1])
+  const answer = await server.root.write('identity/tidy', { unused_for: '90d', limit: -1 })
+  expect(answer.body.errors).toEqual(["'limit' must not be negative"])
+})
+
 test.each<[string, (server: TestServer, id: string, aliasId: string) => Promise<unknown>]>([
   ['a policy', (server, id) => server.root.write(`identity/entity/id/${id}`, { policies: ['p'] })],
   ['metadata', (server, id) => server.root.write(`identity/entity/id/${id}`, { metadata: { team: 'x' } })],

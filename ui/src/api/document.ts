@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document 68e8461275f1e3adb728e40a74693dc8
+// made by `npm run ui:types` from the server's OpenAPI document dc03e4865a9dd5d68b34df690c0acf22
 
 export interface paths {
     "/health/live": {
@@ -10549,6 +10549,7 @@ export interface components {
         "identity-tidy-post-input": {
             unused_for?: string;
             dry_run?: boolean;
+            limit?: number;
         };
         "identity-tidy-post-answer": {
             request_id: string;

@@ -1,12 +1,25 @@
 import * as v from 'valibot'
 import { defineCall } from './client.ts'
 import { withEnd } from './clock.ts'
+import { keysOf } from './errors.ts'
 
 export const listLeases = defineCall(
   'list',
   '/sys/leases/lookup/{path}',
   v.object({ data: v.object({ keys: v.array(v.string()) }) }),
 )
+
+/** The ids of all leases below a prefix: those of one folder at a time. */
+export async function* leasesBelow(prefix: string, signal: AbortSignal): AsyncGenerator<readonly string[]> {
+  const prefixes = [prefix]
+  for (let path = prefixes.pop(); path !== undefined; path = prefixes.pop()) {
+    const names = (await keysOf(listLeases({ params: { path } }, { signal }))).map((name) => `${path}${name}`)
+    prefixes.push(...names.filter(isFolder))
+    yield names.filter((name) => !isFolder(name))
+  }
+}
+
+const isFolder = (name: string): boolean => name.endsWith('/')
 
 export const lookUpLease = defineCall(
   'post',

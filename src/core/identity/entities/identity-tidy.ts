@@ -21,6 +21,8 @@ export type TidyRequest = {
   readonly unusedForSeconds: number
   /** Only count. */
   readonly dryRun: boolean
+  /** Stops after so many. */
+  readonly limit?: number
 }
 
 /** Number of unused entities, and the first of them. */
@@ -66,14 +68,17 @@ export class IdentityTidy {
 
   async #run(request: TidyRequest): Promise<Tidied> {
     const sample: Entity[] = []
+    const most = request.limit ?? Number.POSITIVE_INFINITY
     let count = 0
-    for (let after: string | undefined = ''; after !== undefined; ) {
+    for (let after: string | undefined = ''; after !== undefined && count < most; ) {
       const unused = new Set<string>()
       after = await this.#collect(request, after, unused)
       await this.#parts.store.watching(unused, async () => {
         await this.#keepHolders(unused)
         for await (const ids of pagesOf([...unused], concurrency)) {
-          const ended = await Promise.all(ids.map((id) => this.#end(request, id, unused)))
+          if (count >= most) return
+          const chosen = ids.slice(0, most - count)
+          const ended = await Promise.all(chosen.map((id) => this.#end(request, id, unused)))
           for (const entity of ended) {
             if (entity === undefined) continue
             count += 1

@@ -16,6 +16,7 @@ import { strings } from '../../strings.ts'
 import { createEntity, deleteEntity, readEntity, writeEntity } from './calls.ts'
 import { EntityTokens } from './entity-tokens.tsx'
 import { NamedList } from './named-list.tsx'
+import { TidyEntities } from './tidy-entities.tsx'
 
 const text = strings.access
 
@@ -36,6 +37,7 @@ function EntityList() {
         isPartial={isPartial}
       />
       <NewEntity />
+      <TidyEntities />
     </>
   )
 }

@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, useState } from 'react'
 import { withEnd } from '../../api/clock.ts'
+import { tidyTokens } from '../../api/tidy.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -14,6 +15,7 @@ import { ViewHeader } from '../../components/view-header.tsx'
 import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { usePolicyChoices } from '../../shell/people.ts'
+import { Tidy } from '../../shell/tidy.tsx'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
@@ -47,6 +49,9 @@ export function Tokens({ object }: { readonly object: string | undefined }) {
         can(paths.list, 'sudo') &&
         can(paths.lookUp, 'update') && <AllTokens />}
       {can(paths.create, 'update') && <NewToken />}
+      {object === undefined && (
+        <Tidy path="auth/token/tidy" hint={text.tidyTokensHint} run={() => tidyTokens({})} />
+      )}
     </>
   )
 }

@@ -8,8 +8,8 @@ import {
   lookUpLease,
   renewLease,
   revokeLease,
-  revokePrefix,
 } from '../../api/leases.ts'
+import { tidyLeases } from '../../api/tidy.ts'
 import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
@@ -22,9 +22,11 @@ import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
+import { Tidy } from '../../shell/tidy.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { lookup, OpenPrefix } from './open-prefix.tsx'
+import { RevocationPanel, useRevocation } from './revoke-all.tsx'
 
 const text = strings.leases
 
@@ -65,17 +67,13 @@ function Everything() {
 }
 
 function Prefix({ prefix }: { readonly prefix: string }) {
-  const client = useQueryClient()
-  const revoking = `sys/leases/revoke-prefix/${prefix}`
-  /** How many were listed when they began to be revoked. */
-  const [begunWith, setBegunWith] = useState<number>()
-  const { can } = useCapabilities([revoking, 'sys/leases'])
+  const revocation = useRevocation(prefix)
+  const { can } = useCapabilities(['sys/leases'])
   const { data, error } = useQuery({
     queryKey: ['leases', prefix],
     queryFn: ({ signal }) => keysOf(listLeases({ params: { path: prefix } }, { signal })),
-    refetchInterval: ({ state }) => (begunWith !== undefined && state.data?.length !== 0 ? pollMs : false),
+    refetchInterval: revocation.isRunning && pollMs,
   })
-  const mayRevoke = prefix !== '' && can(revoking, 'update') && can(revoking, 'sudo')
   return (
     <>
       {prefix !== '' && <Up path={prefix} />}
@@ -83,31 +81,23 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         title={prefix === '' ? (strings.views['leases'] ?? '') : prefix}
         requests={[listLeases.request({ params: { path: prefix } })]}
       >
-        {mayRevoke && begunWith === undefined && data !== undefined && data.length > 0 && (
+        {revocation.may && !revocation.isRunning && data !== undefined && data.length > 0 && (
           <Confirm
             label={text.revokeAll}
             of={prefix}
             question={text.revokeAllQuestion(prefix)}
             action={text.revokeAll}
-            onConfirmed={async () => {
-              await revokePrefix({ params: { path: prefix.replace(/\/$/, '') }, body: { sync: false } })
-              setBegunWith(data.length)
-              await client.invalidateQueries({ queryKey: ['leases'] })
-            }}
+            onConfirmed={revocation.begin}
           >
             <p>{text.revokeAllHint(data.length)}</p>
+            {revocation.mayCancel && <p>{text.leavingCancels}</p>}
           </Confirm>
         )}
       </ViewHeader>
       <Failure error={error} />
-      {begunWith !== undefined && data !== undefined && data.length > 0 && (
-        <p role="status">
-          {text.revoking(begunWith - data.length, begunWith)}{' '}
-          <progress aria-label={text.revokeAll} max={begunWith} value={begunWith - data.length} />
-        </p>
-      )}
+      <RevocationPanel {...revocation} />
       {data?.length === 0 && (
-        <EmptyState title={begunWith === undefined ? text.none : text.allRevoked}>
+        <EmptyState title={revocation.state === undefined ? text.none : text.allRevoked}>
           <p>{text.noneNext}</p>
         </EmptyState>
       )}
@@ -121,6 +111,7 @@ function Prefix({ prefix }: { readonly prefix: string }) {
         </List>
       )}
       {prefix === '' && can('sys/leases', 'read') && can('sys/leases', 'sudo') && <Irrevocable />}
+      {prefix === '' && <Tidy path="sys/leases/tidy" hint={text.tidyHint} run={() => tidyLeases({})} />}
     </>
   )
 }

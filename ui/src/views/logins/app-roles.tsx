@@ -1,6 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { keysOf } from '../../api/errors.ts'
+import { tidySecretIds } from '../../api/tidy.ts'
 import { Confirm } from '../../components/confirm.tsx'
 import { CopyButton } from '../../components/copy-as.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
@@ -11,6 +12,7 @@ import { List } from '../../components/list.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { Tidy } from '../../shell/tidy.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import {
@@ -55,6 +57,11 @@ export function AppRoles({ mount }: Mount) {
           </List>
         )}
         <NewAppRole mount={mount} />
+        <Tidy
+          path={`auth/${mount}/tidy/secret-id`}
+          hint={text.tidyHint}
+          run={() => tidySecretIds({ params: { approle_mount_path: mount } })}
+        />
       </div>
       {picked !== undefined && (
         <section className="stack" aria-label={picked} key={picked}>

@@ -1,0 +1,81 @@
+import { useQueryClient } from '@tanstack/react-query'
+import { useEffect, useRef, useState } from 'react'
+import { revokePrefix } from '../../api/leases.ts'
+import { Button } from '../../components/button.tsx'
+import { Failure } from '../../components/failure.tsx'
+import { useCapabilities } from '../../shell/capabilities.ts'
+import { strings } from '../../strings.ts'
+import { notBegun, type Revocation, revokeBelow } from './revoke-below.ts'
+
+const text = strings.leases
+
+/** Tokens are revoked by the server alone, in one call: no provider is asked, and one of them may be the own one. */
+const areTokens = (prefix: string): boolean => prefix.startsWith('auth/')
+
+/** The revocation of all leases below a prefix: whether the token may do it, how far it is, and how it is cancelled. */
+export function useRevocation(prefix: string) {
+  const client = useQueryClient()
+  const callPath = `sys/leases/revoke-prefix/${areTokens(prefix) ? prefix.replace(/\/$/, '') : `${prefix}x`}`
+  const { can } = useCapabilities([callPath])
+  const [state, setState] = useState<Revocation>()
+  const [error, setError] = useState<unknown>()
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+  const changed = () => client.invalidateQueries({ queryKey: ['leases'] })
+  const revokeEach = async () => {
+    const ended = new AbortController()
+    running.current = ended
+    setState(notBegun)
+    setError(undefined)
+    try {
+      await revokeBelow(prefix, ended.signal, setState)
+    } catch (failure) {
+      if (!ended.signal.aborted) setError(failure)
+      ended.abort()
+      setState((reached) => reached && { ...reached, step: 'cancelled' })
+    }
+    await changed()
+  }
+  return {
+    may: prefix !== '' && can(callPath, 'update') && can(callPath, 'sudo'),
+    mayCancel: !areTokens(prefix),
+    state,
+    error,
+    isRunning: state?.step === 'finding' || state?.step === 'revoking',
+    /** Resolves as soon as it has begun, or for tokens when it is done. */
+    begin: async () => {
+      if (!areTokens(prefix)) return void revokeEach()
+      await revokePrefix({ params: { path: prefix.replace(/\/$/, '') }, body: {} })
+      await changed()
+    },
+    cancel: () => running.current?.abort(),
+  }
+}
+
+export function RevocationPanel({
+  state,
+  error,
+  isRunning,
+  cancel,
+}: Pick<ReturnType<typeof useRevocation>, 'state' | 'error' | 'isRunning' | 'cancel'>) {
+  if (state === undefined) return null
+  return (
+    <section className="panel" aria-label={text.revokeAll}>
+      <p role="status" aria-live={isRunning ? 'off' : 'polite'}>
+        {text.revocation(state)}
+      </p>
+      {isRunning && (
+        <>
+          <progress
+            aria-label={text.revokeAll}
+            {...(state.step === 'revoking' && { max: state.found, value: state.revoked + state.failed })}
+          />
+          <div className="actions">
+            <Button onPress={cancel}>{strings.cancel}</Button>
+          </div>
+        </>
+      )}
+      <Failure error={error ?? state.failure} />
+    </section>
+  )
+}
