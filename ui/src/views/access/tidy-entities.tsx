@@ -92,7 +92,9 @@ export function TidyEntities() {
           </div>
         </>
       ) : (
-        removal === undefined && found > 0 && counted !== undefined && (
+        removal === undefined &&
+        found > 0 &&
+        counted !== undefined && (
           <>
             <p>{text.sample}</p>
             <ul>
