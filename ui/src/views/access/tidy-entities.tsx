@@ -26,11 +26,8 @@ export function TidyEntities() {
   const [counted, setCounted] = useState<Counted>()
   const [removal, setRemoval] = useState<Removal>()
   const [error, setError] = useState<unknown>()
-  const isEnded = useRef(false)
-  const end = () => {
-    isEnded.current = true
-  }
-  useEffect(() => end, [])
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
   if (!can(path, 'update') || !can(path, 'sudo')) return null
   const count = async (event: FormEvent) => {
     event.preventDefault()
@@ -44,16 +41,17 @@ export function TidyEntities() {
     }
   }
   const remove = async () => {
-    isEnded.current = false
+    const ended = new AbortController()
+    running.current = ended
     let gone = 0
     try {
-      for (let isMore = true; isMore && !isEnded.current; ) {
+      for (let isMore = true; isMore && !ended.signal.aborted; ) {
         setRemoval({ gone, step: 'running' })
         const { data } = await tidyEntities({ body: { unused_for: unusedFor.trim(), limit: atOnce } })
         gone += data.count
         isMore = data.count > 0
       }
-      setRemoval({ gone, step: isEnded.current ? 'cancelled' : 'done' })
+      setRemoval({ gone, step: ended.signal.aborted ? 'cancelled' : 'done' })
     } catch (refusal) {
       setRemoval({ gone, step: 'cancelled' })
       setError(refusal)
@@ -88,7 +86,7 @@ export function TidyEntities() {
         <>
           <progress aria-label={text.entities} max={found} value={removal.gone} />
           <div className="actions">
-            <Button onPress={end}>{strings.cancel}</Button>
+            <Button onPress={() => running.current?.abort()}>{strings.cancel}</Button>
           </div>
         </>
       ) : (
