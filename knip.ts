@@ -48,6 +48,7 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
     'openssl',
     'systemd-notify',
     'umount',
+    'unshare',
     'wrk',
     'h2load',
   ],

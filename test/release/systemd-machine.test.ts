@@ -35,7 +35,9 @@ test.skipIf(lacksSystemd || lacksNamespaces !== undefined)(
       grep -E '^(CapEff|CapBnd|NoNewPrivs|Seccomp):' /proc/$main/status
       grep -E '^Max core file size' /proc/$main/limits
       cut -d' ' -f5,6 /proc/$main/mountinfo | grep -E '^(/|/var/lib/gatehouse|/root) ' | sort -u`)
-    await done(call('sys/audit/file', `-d '{"type":"file","options":{"file_path":"/var/log/gatehouse/audit.log"}}'`))
+    await done(
+      call('sys/audit/file', `-d '{"type":"file","options":{"file_path":"/var/log/gatehouse/audit.log"}}'`),
+    )
     await done(`mv /var/log/gatehouse/audit.log /var/log/gatehouse/audit.log.1 && systemctl reload gatehouse`)
     await done(`timeout 60 sh -c 'until test -e /var/log/gatehouse/audit.log; do sleep 0.1; done'`)
     await done(backup)
@@ -45,7 +47,9 @@ test.skipIf(lacksSystemd || lacksNamespaces !== undefined)(
     await done('systemctl stop gatehouse')
     const ended = await done(`${shown('Result')}; ${shown('ExecMainStatus')}`)
     const checked = await done(onStopped)
-    await done('gatehouse seal-key /etc/gatehouse/other.key && mv /etc/gatehouse/other.key /etc/gatehouse/seal.key')
+    await done(
+      'gatehouse seal-key /etc/gatehouse/other.key && mv /etc/gatehouse/other.key /etc/gatehouse/seal.key',
+    )
     const refused = await machine.run('systemctl start gatehouse')
     const afterwards = await done(`${shown('ExecMainStatus')}; ${shown('SubState')}`)
 
