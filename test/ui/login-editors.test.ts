@@ -212,6 +212,14 @@ test('an operator writes the program of a CEL role, tries it with a token, and s
   await tried.getByRole('textbox', { name: 'Claims as JSON, or a JWT' }).fill('{"repository": "acme/other"}')
   await tried.getByRole('button', { name: 'Run it' }).click()
   await tried.getByText('The program refuses this login with a message').waitFor()
+  const signed = page.getByRole('region', { name: 'Try a token' })
+  await signed.getByRole('textbox', { name: 'JWT' }).fill(jwt.replace(/.{8}$/, 'AAAAAAAA'))
+  await signed.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('heading', { name: 'Refused: signature_invalid (400)' }).waitFor()
+  await signed.getByRole('textbox', { name: 'JWT' }).fill(jwt)
+  await signed.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
+  await expectAccessible(page)
   await page.getByRole('button', { name: 'Save' }).click()
   await page.getByRole('region', { name: 'people' }).getByText('cel_program').first().waitFor()
   await expectAccessible(page)
@@ -223,6 +231,33 @@ test('an operator writes the program of a CEL role, tries it with a token, and s
   expect(
     (await fixture.server.anonymous.write(`auth/${mount}/cel/login`, { role: 'people', jwt })).status,
   ).toBe(200)
+  expect(complaints).toEqual([])
+})
+
+test('an operator tries an ID token on an unsaved role for browsers', async () => {
+  const mount = await fixture.mount({
+    config: { oidc_discovery_url: fixture.issuer.url, oidc_client_id: 'gatehouse', oidc_client_secret: 's' },
+  })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/roles`, 'root')
+  const { page, complaints } = opened
+  await page.getByRole('link', { name: 'New role' }).click()
+  await page.getByRole('textbox', { name: 'Name of the role' }).fill('people')
+  await page.getByRole('combobox', { name: 'How they log in' }).selectOption('oidc')
+  await page.getByRole('textbox', { name: 'Claim that names the caller' }).fill('sub')
+  const uris = page.getByRole('combobox', { name: 'Redirect URIs' })
+  await uris.fill('https://gatehouse.example/ui/callback')
+  await uris.press('Tab')
+
+  const tried = page.getByRole('region', { name: 'Try a token' })
+  await tried.getByRole('textbox', { name: 'ID token' }).fill(await fixture.sign({ nonce: 'n' }))
+  await tried.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
+  await expectAccessible(page)
+  await tried.getByRole('textbox', { name: 'ID token' }).fill(await fixture.sign({ aud: 'another-client' }))
+  await tried.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('heading', { name: 'Refused: authorized_party_mismatch (400)' }).waitFor()
+
+  expect((await fixture.root.read(`auth/${mount}/role/people`)).status).toBe(404)
   expect(complaints).toEqual([])
 })
 

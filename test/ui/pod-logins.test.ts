@@ -29,6 +29,38 @@ test('an operator sees why a pod could not log in', async () => {
   expect(complaints).toEqual([])
 })
 
+test('an operator fixes the role of a pod that was refused, and the same login is judged again', async () => {
+  await at.role('fixed')
+  await at.login({ role: 'fixed', jwt: await pods.cluster.token('dev', 'job') })
+  await using opened = await open(`logins/${mount}/failures?role=fixed`)
+  const { page, complaints } = opened
+
+  await page.getByRole('table', { name: 'Failed logins' }).getByRole('link').click()
+  const now = page.getByRole('region', { name: 'The same login now' })
+  await now.getByText('service_account_name (service_account_name_refused)').waitFor()
+  await page.getByRole('button', { name: 'Fix this role' }).click()
+  const proposal = page.getByRole('region', { name: /^This change would let the refused login in/ })
+  await proposal.getByText('anybody may have written these values').waitFor()
+  await proposal.getByText('bound_service_account_names').waitFor()
+  const tried = page.getByRole('region', { name: 'Try a token' })
+  await tried.getByRole('textbox', { name: 'JWT' }).fill(await pods.cluster.token('dev', 'job'))
+  await tried.getByRole('button', { name: 'Try it' }).click()
+  await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Save' }).click()
+  await page.getByText('The role is saved.').waitFor()
+  await now.getByText('nothing that is kept of this login refuses it').waitFor()
+  await now.getByText('review', { exact: true }).waitFor()
+  await expectAccessible(page)
+
+  expect((await at.root.read(`${at.path}/role/fixed`)).body.data).toMatchObject({
+    bound_service_account_names: ['web', 'job'],
+    bound_service_account_namespaces: ['dev'],
+  })
+  expect((await at.login({ role: 'fixed', jwt: await pods.cluster.token('dev', 'job') })).status).toBe(200)
+  expect(complaints).toEqual([])
+})
+
 test('an explanation of a token asks the cluster, and has a hint', async () => {
   await at.role('other', { audience: 'gatehouse' })
   await using opened = await open(`logins/${mount}/explain`)

@@ -712,6 +712,15 @@ export const strings = {
     now: {
       allowed: 'With the role as it is now, a fresh token with the same claims would be let in.',
       refused: 'With the role as it is now, a fresh token with the same claims would be refused, too.',
+      unknown: 'With the role as it is now, nothing that is kept of this login refuses it.',
+    },
+    nowChecks: {
+      title: 'The same login now',
+      nothing: 'Nothing is kept of this login that could be judged again.',
+      fail: 'Would refuse',
+      pass: 'Would pass',
+      unknown: 'Not judged',
+      hint: 'The token is not kept, only hashes of its claims. Its times and the state of the person or account are not judged.',
     },
     whatToDo: 'What to do:',
     copyReport: 'Copy the report',
@@ -845,6 +854,8 @@ export const strings = {
       preset: 'Preset',
       noPreset: 'None',
       proposal: 'This change would let the refused login in. Look at it before you save:',
+      unverifiedProposal:
+        'Nobody has verified the token: anybody may have written these values. Compare them with the pod.',
       more: 'More',
       save: 'Save',
       saveAlthough: (count: number) => `Save, although ${count} may lose access`,
@@ -995,6 +1006,9 @@ export const strings = {
     },
     tryToken: {
       title: 'Try a token',
+      idToken: 'ID token',
+      idTokenHint:
+        'Sent to the explanation only, with the role as it is in the form. Its nonce and the age of the sign-in are not checked, and userinfo is not asked for. Nobody is logged in.',
       hint: 'Sent to the explanation only, with the role as it is in the form. Nobody is logged in.',
       run: 'Try it',
       apply: 'Put the proposed change into the form',

@@ -15,6 +15,8 @@ export type Judged = {
   readonly refused: Verdict | undefined
   /** Checks of which nothing is known; empty if one refuses. */
   readonly unknown: readonly Verdict[]
+  /** All that were made, in order. */
+  readonly made: readonly Verdict[]
 }
 
 /** The differences between two settings, which are compared as JSON. */
@@ -32,11 +34,39 @@ export const verdict = (name: string, refused: Verdict['refused']): Verdict => (
 export function judgedBy(verdicts: Iterable<Verdict>): Judged {
   const made = [...verdicts]
   const refused = made.find((one) => one.refused !== undefined)
-  return { refused, unknown: refused === undefined ? made.filter(({ isUnknown }) => isUnknown) : [] }
+  return { refused, unknown: refused === undefined ? made.filter(({ isUnknown }) => isUnknown) : [], made }
 }
 
 /** Nobody could log in. */
-export const refusedBefore: Judged = { refused: { name: 'config', isUnknown: false }, unknown: [] }
+export const refusedBefore: Judged = { refused: { name: 'config', isUnknown: false }, unknown: [], made: [] }
 
 /** The role is gone. */
-export const goneNow: Judged = { refused: verdict('role', { reason: 'role_unknown', text: '' }), unknown: [] }
+export const goneNow: Judged = {
+  refused: verdict('role', { reason: 'role_unknown', text: '' }),
+  unknown: [],
+  made: [],
+}
+
+/** How a refused login would go now, with the checks that this follows from. */
+export type JudgedNow = {
+  readonly now: 'allowed' | 'refused' | 'unknown'
+  readonly now_checks: { name: string; verdict: 'pass' | 'fail' | 'unknown'; reason: string }[]
+}
+
+/** Nothing is kept of it that could be judged. */
+export const notJudged: JudgedNow = { now: 'unknown', now_checks: [] }
+
+/** Of several checks with one name, one that refuses counts most, and one that passed least. */
+export function judgedNowBy({ refused, unknown: open, made }: Judged): JudgedNow {
+  const told = made.map(({ name, refused: why, isUnknown }) => ({
+    name,
+    verdict: why !== undefined ? ('fail' as const) : isUnknown ? ('unknown' as const) : ('pass' as const),
+    reason: why?.reason ?? '',
+  }))
+  const worst = ['fail', 'unknown', 'pass'].flatMap((verdict) => told.filter((one) => one.verdict === verdict))
+  const names = [...new Set(told.map(({ name }) => name))]
+  return {
+    now: refused !== undefined ? 'refused' : open.length > 0 ? 'unknown' : 'allowed',
+    now_checks: names.flatMap((name) => worst.find((one) => one.name === name) ?? []),
+  }
+}

@@ -106,8 +106,21 @@ export const explanation = z.object({
   login: login.nullable(),
   /** Of a refused login: how it would go with the role and the configuration as they are. */
   now: z.enum(['allowed', 'refused', 'unknown']).optional(),
-  /** Of mounts of type `jwt` and `oidc`. */
-  proposals: z.array(z.object({ path: text, fields: z.record(text, z.unknown()) })).optional(),
+  /** What `now` follows from: the checks that could be made with what is kept, and those that could not. */
+  now_checks: z
+    .array(z.object({ name: text, verdict: z.enum(['pass', 'fail', 'unknown']), reason: text }))
+    .optional(),
+  /** Of mounts of type `jwt`, `oidc` and `kubernetes`. */
+  proposals: z
+    .array(
+      z.object({
+        path: text,
+        fields: z.record(text, z.unknown()),
+        /** Nobody vouches for the values: whoever sent the login may have made them up. */
+        unverified: z.literal(true).optional(),
+      }),
+    )
+    .optional(),
   /** Set for a refused login, not for one that is only tried. */
   request_id: text.optional(),
   time: text.optional(),

@@ -23,6 +23,8 @@ export type Proposal = {
   /** Of the role or the configuration, below the mount. */
   readonly path: string
   readonly fields: Readonly<Record<string, unknown>>
+  /** Nobody vouches for the values: whoever sent the login may have made them up. */
+  readonly unverified?: true
 }
 
 /** Another clock, and whose. */

@@ -27,6 +27,7 @@ import {
   type SeenFailure,
   shownExplanation,
 } from '../../logins/explain/explain-replies.ts'
+import { type CelRole, celRoleFields, newCelRole } from './cel/cel-role.ts'
 import { type Role, roleFields } from './config/role.ts'
 import { proposalsOf } from './explain/proposals.ts'
 import type { JwtMethod } from './method.ts'
@@ -55,6 +56,7 @@ const explainInput = failureInput.extend({
   claims: mapField.describe('Claims to test instead of a token'),
   remote_address: stringField.describe('Client address of the login; the caller’s if empty'),
   as_token: boolField.describe('Explain the JWT as the token of a request'),
+  id_token: boolField.describe('Explain the JWT as the ID token of a browser login'),
   role_fields: mapField.describe(
     'Fields of a write of the role, which is explained as that write would leave it; needs `update` on the role',
   ),
@@ -106,21 +108,23 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
     const now = role && (await judgedNow(found, role, method.memoryOf(mount)))
     return answerOf(exchange, {
       ...explained,
-      ...(now !== undefined && { now }),
+      ...now,
       proposals: proposalsOf({ ...explained, role }),
     })
   }
   const unsavedRole = async (
     exchange: Asking,
     { named, isCel, fields }: Unsaved,
-  ): Promise<Role | undefined> => {
-    if (fields === null) return undefined
-    if (isCel || named === '') throw refuse('invalid', "'role_fields' needs an ordinary role")
-    checkMayReach(exchange, { operation: 'update', path: rolePath(named), fields, canonical: toLower })
+  ): Promise<{ readonly role?: Role; readonly celRole?: CelRole }> => {
+    if (fields === null) return {}
+    if (named === '') throw refuse('invalid', "'role_fields' needs a role")
+    const path = rolePath(isCel ? `cel/${named}` : named)
+    checkMayReach(exchange, { operation: 'update', path, fields, canonical: toLower })
+    if (isCel) return { celRole: newCelRole(named, convertFields(celRoleFields, fields).values) }
     const { mount } = exchange
     const before = await method.stateOf(mount).roles.find(named)
     const sent = convertFields(roleFields, fields).values
-    return writtenRole(method, { mount, name: named }, before, sent)
+    return { role: writtenRole(method, { mount, name: named }, before, sent) }
   }
   return [
     resource('/explain', {
@@ -145,26 +149,30 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           if (by === 'request_id') return shownFailure(exchange, input.request_id)
           const jwt = by === 'jwt' ? input.jwt : undefined
           const role = input.role.replace(/^cel\//, '')
+          const isIdToken = input.id_token
           const isCel =
             input.cel ||
             role !== input.role ||
             (input.as_token && role === '' && (await method.defaultsToCel(mount)))
+          if (isIdToken && (jwt === undefined || isCel || input.as_token))
+            throw refuse('invalid', "'id_token' needs a 'jwt' and an ordinary role")
           const scope = requestedScope(input)
-          const given = { ...input, role, isCel, jwt, claims: input.claims ?? undefined }
+          const given = { ...input, role, isCel, isIdToken, jwt, claims: input.claims ?? undefined }
           const named = await method.loginRole(mount, role)
           checkMaySee(exchange, isCel && named !== '' ? `cel/${named}` : named)
-          const unsaved = await unsavedRole(exchange, { named, isCel, fields: input.role_fields })
+          const { role: unsaved, celRole } = await unsavedRole(exchange, { named, isCel, fields: input.role_fields })
           const remoteAddress = input.remote_address || call.remoteAddress
           // a token records the path that created it
           const place = {
             ...loginPlace(mount, call),
-            path: `${mount.path}${isCel ? 'cel/' : ''}login`,
+            path: `${mount.path}${isCel ? 'cel/login' : isIdToken ? 'oidc/callback' : 'login'}`,
             remoteAddress,
           }
           const explanation = await method.explain(mount, given, {
             by: { address: call.remoteAddress, whenSilent: exchange.whenSilent },
             remoteAddress,
             roles: unsaved && { find: async () => unsaved },
+            celRoles: celRole && { find: async () => celRole },
             asToken: input.as_token ? { certificate: exchange.clientCertificate() } : undefined,
             plan: (auth) => plan({ ...place, auth: { ...auth, scope } }),
           })
@@ -176,7 +184,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           return answerOf(exchange, {
             ...explained,
             status,
-            proposals: proposalsOf({ ...explained, role: tried }),
+            proposals: proposalsOf({ ...explained, path: isIdToken ? 'oidc/callback' : undefined, role: tried }),
           })
         },
       },

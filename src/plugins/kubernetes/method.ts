@@ -14,7 +14,7 @@ import { loginTokenType, tunedTypeWarnings, useLimitWarnings } from '../../core/
 import { refuse, ServiceError } from '../../errors.ts'
 import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
 import { LoginHistory } from '../../jwt/history/login-history.ts'
-import { type JwtFailures, sentToken } from '../../jwt/history/sent-token.ts'
+import type { JwtFailures } from '../../jwt/history/sent-token.ts'
 import { whatIfTurns } from '../../jwt/history/tried-change.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
@@ -48,7 +48,7 @@ import {
   type LoginContext,
   type LoginInput,
 } from './login/login.ts'
-import { claimsLookedAt, notedLogin } from './what-if/noted-login.ts'
+import { notedLogin, sentAccount } from './what-if/noted-login.ts'
 
 export type KubernetesParts = {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
@@ -443,7 +443,7 @@ export class KubernetesMethod {
       cause: operatorText,
       verified: false,
       remote_address: '',
-      sent: sentToken({ token: jwt, verified: false, looked: claimsLookedAt(role) }),
+      sent: sentAccount(jwt, role),
       error: message,
       trace: { checks: trace, clock: undefined },
     })

@@ -8,6 +8,7 @@ import { keyAlertReports, keyLooks } from '../../jwt/observatory/observatory.ts'
 import type { AlertKind } from '../../jwt/observatory/timeline.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
 import { explainResources } from './explain/explain-resources.ts'
+import { examineRest } from './login/login.ts'
 import { KubernetesReports } from './login/login-reports.ts'
 import { KubernetesMethod, type KubernetesParts } from './method.ts'
 import { configResources, loginResource } from './resources.ts'
@@ -45,6 +46,8 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       log,
       failuresOf: (mount) => method.failuresOf(mount),
       findRole: (mount, name) => method.rolesOf(mount).find(name),
+      examineRest: ({ call, mount, ...input }, checks) =>
+        examineRest(input, method.contextOf(mount, call.remoteAddress), checks),
       callerAsks: async (mount) => (await method.askerOf(mount)) === 'caller',
     })
     const onLookalike = lookalikeReports({ log, counter: metrics, fullPathOf })

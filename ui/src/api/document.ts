@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document dc03e4865a9dd5d68b34df690c0acf22
+// made by `npm run ui:types` from the server's OpenAPI document ca421632d7e0b67db50461a3b9d85fef
 
 export interface paths {
     "/health/live": {
@@ -12956,11 +12956,21 @@ export interface components {
             }) | null;
             /** @enum {string} */
             now?: "allowed" | "refused" | "unknown";
+            now_checks?: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "unknown";
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             proposals?: ({
                 path: string;
                 fields: {
                     [key: string]: unknown;
                 };
+                /** @constant */
+                unverified?: true;
             } & {
                 [key: string]: unknown;
             })[];
@@ -13052,11 +13062,21 @@ export interface components {
             }) | null;
             /** @enum {string} */
             now?: "allowed" | "refused" | "unknown";
+            now_checks?: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "unknown";
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             proposals?: ({
                 path: string;
                 fields: {
                     [key: string]: unknown;
                 };
+                /** @constant */
+                unverified?: true;
             } & {
                 [key: string]: unknown;
             })[];
@@ -13078,6 +13098,7 @@ export interface components {
             };
             remote_address?: string;
             as_token?: boolean;
+            id_token?: boolean;
             role_fields?: {
                 [key: string]: unknown;
             };
@@ -13832,11 +13853,21 @@ export interface components {
             }) | null;
             /** @enum {string} */
             now?: "allowed" | "refused" | "unknown";
+            now_checks?: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "unknown";
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             proposals?: ({
                 path: string;
                 fields: {
                     [key: string]: unknown;
                 };
+                /** @constant */
+                unverified?: true;
             } & {
                 [key: string]: unknown;
             })[];
@@ -13928,11 +13959,21 @@ export interface components {
             }) | null;
             /** @enum {string} */
             now?: "allowed" | "refused" | "unknown";
+            now_checks?: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "unknown";
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             proposals?: ({
                 path: string;
                 fields: {
                     [key: string]: unknown;
                 };
+                /** @constant */
+                unverified?: true;
             } & {
                 [key: string]: unknown;
             })[];
@@ -14650,11 +14691,21 @@ export interface components {
             }) | null;
             /** @enum {string} */
             now?: "allowed" | "refused" | "unknown";
+            now_checks?: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "unknown";
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             proposals?: ({
                 path: string;
                 fields: {
                     [key: string]: unknown;
                 };
+                /** @constant */
+                unverified?: true;
             } & {
                 [key: string]: unknown;
             })[];
@@ -14746,11 +14797,21 @@ export interface components {
             }) | null;
             /** @enum {string} */
             now?: "allowed" | "refused" | "unknown";
+            now_checks?: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "unknown";
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             proposals?: ({
                 path: string;
                 fields: {
                     [key: string]: unknown;
                 };
+                /** @constant */
+                unverified?: true;
             } & {
                 [key: string]: unknown;
             })[];
@@ -15120,11 +15181,21 @@ export interface components {
             }) | null;
             /** @enum {string} */
             now?: "allowed" | "refused" | "unknown";
+            now_checks?: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "unknown";
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             proposals?: ({
                 path: string;
                 fields: {
                     [key: string]: unknown;
                 };
+                /** @constant */
+                unverified?: true;
             } & {
                 [key: string]: unknown;
             })[];
@@ -15216,11 +15287,21 @@ export interface components {
             }) | null;
             /** @enum {string} */
             now?: "allowed" | "refused" | "unknown";
+            now_checks?: ({
+                name: string;
+                /** @enum {string} */
+                verdict: "pass" | "fail" | "unknown";
+                reason: string;
+            } & {
+                [key: string]: unknown;
+            })[];
             proposals?: ({
                 path: string;
                 fields: {
                     [key: string]: unknown;
                 };
+                /** @constant */
+                unverified?: true;
             } & {
                 [key: string]: unknown;
             })[];
@@ -15240,6 +15321,9 @@ export interface components {
                 [key: string]: unknown;
             };
             remote_address?: string;
+            role_fields?: {
+                [key: string]: unknown;
+            };
             scope_policies?: string[];
             scope_paths?: string[];
             scope_ttl?: string;

@@ -38,7 +38,18 @@ const explanation = v.object({
     checks: v.array(check),
     login: v.nullish(login),
     now: v.optional(v.picklist(['allowed', 'refused', 'unknown'])),
-    proposals: v.optional(v.array(v.object({ path: v.string(), fields: v.record(v.string(), v.unknown()) }))),
+    now_checks: v.optional(
+      v.array(v.object({ name: v.string(), verdict: v.picklist(['pass', 'fail', 'unknown']), reason: v.string() })),
+    ),
+    proposals: v.optional(
+      v.array(
+        v.object({
+          path: v.string(),
+          fields: v.record(v.string(), v.unknown()),
+          unverified: v.optional(v.literal(true)),
+        }),
+      ),
+    ),
     request_id: v.optional(v.string()),
     time: v.optional(v.string()),
     path: v.optional(v.string()),

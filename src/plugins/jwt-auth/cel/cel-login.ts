@@ -1,3 +1,4 @@
+import type { StoredRoles } from '../../../core/records/stored-roles.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { pinRefusal } from '../../../jwt/keys/keyset.ts'
 import type { KnownTokens } from '../../../jwt/keys/known-tokens.ts'
@@ -32,6 +33,8 @@ export type CelLoginInput = {
 
 export type CelLoginContext = {
   readonly state: MountState
+  /** Instead of those that are stored. */
+  readonly celRoles?: Pick<StoredRoles<CelRole>, 'find'> | undefined
   readonly remoteAddress: string
   readonly known?: KnownTokens | undefined
   /** Milliseconds since the epoch, read after the signature check. */
@@ -59,7 +62,7 @@ export async function examineCel(
   context: CelLoginContext,
   trace: Trace,
 ): Promise<LoginAuth | undefined> {
-  const roleOf = (by: Trace) => roleOfLogin(input.role, context.state, context.state.celRoles, by)
+  const roleOf = (by: Trace) => roleOfLogin(input.role, context.state, context.celRoles ?? context.state.celRoles, by)
   const first = await roleOf(trace)
   if (first === undefined) return undefined
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)

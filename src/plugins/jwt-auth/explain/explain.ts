@@ -7,13 +7,13 @@ import type { KeysetSource } from '../../../jwt/keys/keyset.ts'
 import { type JsonObject, stringifyJson } from '../../../lib/text/json.ts'
 import type { ExplainedCheck, Explanation, MeasuredClock } from '../../../logins/explain/explained.ts'
 import { type CheckName, checkNamed, type Refusal } from '../../../logins/refusals/refusal.ts'
-import { askedOf, examineCel } from '../cel/cel-login.ts'
+import { askedOf, type CelLoginContext, examineCel } from '../cel/cel-login.ts'
 import type { Evaluation } from '../cel/evaluator.ts'
 import type { Evaluated } from '../cel/program.ts'
 import { type ReadToken, thrown } from '../checks/trace.ts'
 import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import type { Facts } from '../login/facts.ts'
+import type { BegunFlow, Facts } from '../login/facts.ts'
 import { GatedClient } from '../login/gated-client.ts'
 import { examineJwt, type LoginContext } from '../login/login.ts'
 import {
@@ -23,12 +23,15 @@ import {
   RecordingTrace,
   unaskedChecks,
 } from '../login/recording-trace.ts'
+import { examineIdToken } from '../oidc/examine-id-token.ts'
 import { type Description, describe } from './describe.ts'
 
 export type ExplainInput = {
   readonly role: string
   /** Whether it is the name of a CEL role. */
   readonly isCel: boolean
+  /** Whether the JWT is the ID token of a browser login. */
+  readonly isIdToken?: boolean
   /** Exactly one of this and `claims` is set. */
   readonly jwt: string | undefined
   readonly claims: JsonObject | undefined
@@ -36,6 +39,8 @@ export type ExplainInput = {
 }
 
 export type ExplainContext = LoginContext & {
+  /** Instead of those that are stored. */
+  readonly celRoles?: CelLoginContext['celRoles']
   evaluate(atTurn: () => Promise<Evaluation>): Promise<Evaluated>
   readonly maxTokenSize: number
   /**
@@ -57,9 +62,10 @@ export async function explainLogin(input: ExplainInput, context: ExplainContext)
   })
   const outbound = new GatedClient(context.outbound, () => trace.isVerified)
   const sent = { ...input, jwt: input.jwt ?? '' }
+  const gated = { ...context, outbound }
   const auth = input.isCel
     ? await examineCel({ ...sent, operation: 'update' }, context, trace)
-    : await examineJwt(sent, { ...context, outbound }, trace)
+    : await (input.isIdToken === true ? examineIdToken : examineJwt)(sent, gated, trace)
   const facts = await factsOf(input, context, { claims: trace.examined?.claims, jws })
   const unmade: readonly CheckName[] =
     input.jwt === undefined ? ['token', 'signature', 'algorithm', ...timesOf(input)] : []
@@ -107,19 +113,33 @@ function unverified({ claims }: ExplainInput, jws: Jws | undefined): ReadToken |
 }
 
 async function factsOf(
-  { role: named, isCel }: ExplainInput,
-  { state, roles = state.roles, remoteAddress, now }: ExplainContext,
+  { role: named, isCel, isIdToken: isFlow = false }: ExplainInput,
+  { state, roles = state.roles, celRoles = state.celRoles, remoteAddress, now }: ExplainContext,
   { claims, jws }: { claims: Facts['claims']; jws: Jws | undefined },
 ): Promise<Facts> {
   const ready = await state.findConfig()
   const roleName = named || (ready?.config.default_role ?? '')
-  const role = roleName === '' ? undefined : await (isCel ? celRole(roleName, state) : roles.find(roleName))
-  const known = { ready, role, roleName, remoteAddress, claims, nowMs: now() }
+  const role = roleName === '' ? undefined : await (isCel ? celRole(roleName, celRoles) : roles.find(roleName))
+  const login = isFlow ? begunNow(role, now()) : undefined
+  const known = { ready, role, roleName, remoteAddress, claims, nowMs: now(), isFlow, login }
   return completeFacts(known, jws, isCel ? state.celRoles : state.roles)
 }
 
-async function celRole(name: string, state: MountState): Promise<Role | undefined> {
-  const role = await state.celRoles.find(name)
+/** A browser login that begins with the role as it is. */
+const begunNow = (role: Role | undefined, created: number): BegunFlow => ({
+  address: '',
+  redirect_uri: '',
+  bound_audiences: role?.record.bound_audiences ?? [],
+  max_age: 0,
+  created,
+  confirmed: true,
+})
+
+async function celRole(
+  name: string,
+  roles: NonNullable<ExplainContext['celRoles']>,
+): Promise<Role | undefined> {
+  const role = await roles.find(name)
   return role && askedOf(role)
 }
 
@@ -153,11 +173,11 @@ type Slot = { readonly name: CheckName; readonly index: number }
  * All checks in the order of the login. An `aud` is checked if the role names audiences, or else after the
  * times. docs/contract/jwt.md#login-in-this-order
  */
-function slotsOf({ role }: Facts, made: readonly RecordedCheck[], isToken: boolean): Slot[] {
+function slotsOf({ role, isFlow = false }: Facts, made: readonly RecordedCheck[], isToken: boolean): Slot[] {
   const more = isToken ? checksOfTokens : []
   if (role?.isCel === true) return celSlots(role, made, more)
   const isAudienceFirst = (role?.record.bound_audiences ?? []).length > 0
-  const names: CheckName[] = [
+  const ofJwt: CheckName[] = [
     'config',
     'role',
     'token',
@@ -174,9 +194,27 @@ function slotsOf({ role }: Facts, made: readonly RecordedCheck[], isToken: boole
     'metadata',
     'groups',
   ]
+  const names = isFlow ? checksOfIdTokens : ofJwt
   const bound = (role?.boundClaims ?? []).map((_, index): Slot => ({ name: 'bound_claims', index }))
   return [...names.map((name) => ({ name, index: 0 })), ...bound, ...more.map((name) => ({ name, index: 0 }))]
 }
+
+const checksOfIdTokens: readonly CheckName[] = [
+  'config',
+  'role',
+  'address',
+  'provider',
+  'claims',
+  'issuer',
+  'times',
+  'algorithm',
+  'signature',
+  'audience',
+  'subject',
+  'user_claim',
+  'metadata',
+  'groups',
+]
 
 const checksOfTokens: readonly CheckName[] = ['lifetime', 'type', 'proof', 'authorization_details']
 

@@ -1,9 +1,18 @@
-import { isJsonNumber, type JsonValue, numberText, stringifyJson } from '../../../lib/text/json.ts'
+import { isSupportedAlgorithm } from '../../../jwt/jws/algorithms.ts'
+import { isJsonNumber, type JsonValue } from '../../../lib/text/json.ts'
 import type { ExplainedCheck, Proposal } from '../../../logins/explain/explained.ts'
+import {
+  type Fixes,
+  isSame,
+  isWhole,
+  listOf,
+  oneOf,
+  proposalFor,
+  withOne,
+} from '../../../logins/explain/proposing.ts'
 import { nearMiss } from '../../../logins/refusals/hints.ts'
 import type { Role, RoleRecord } from '../config/role.ts'
 import { insteadOf, pathsLike } from './describe.ts'
-import { isWhole } from './shown.ts'
 
 type Refused = {
   readonly checks: readonly ExplainedCheck[]
@@ -19,22 +28,28 @@ type Refused = {
  */
 export function proposalsOf({ checks, path, role }: Refused): Proposal[] {
   if (role === undefined || path === 'cel/login' || !isVouchedFor(checks, path === undefined)) return []
-  const failed = checks.filter(({ verdict }) => verdict === 'fail')
   const isBrowser = path?.startsWith('oidc/') === true
-  let fields = none
-  for (const check of failed) {
-    if (isBrowser && !ofBrowsers.has(check.reason)) continue
-    fields = { ...fields, ...fixes[check.reason]?.(check, { ...role.record, ...fields }) }
-  }
-  // the role may have changed since
-  const changed = Object.entries(fields).filter(([name, value]) => !isSame(value, { ...role.record }[name]))
-  const issuer = failed.find(({ reason }) => reason === 'issuer_mismatch')
-  const isMisspelled = !isBrowser && issuer !== undefined && issuer.hint !== '' && isWhole(issuer.seen)
+  const failed = checks
+    .filter(({ verdict }) => verdict === 'fail')
+    .filter((check) => !isBrowser || ofBrowsers.has(check.reason) || isOfRole(check, role))
+  const ofConfig = isBrowser ? [] : failed.flatMap(configFix)
   return [
-    ...(isMisspelled ? [{ path: 'config', fields: { bound_issuer: issuer.seen } }] : []),
-    ...(changed.length === 0 ? [] : [{ path: `role/${role.name}`, fields: Object.fromEntries(changed) }]),
+    ...(ofConfig.length === 0 ? [] : [{ path: 'config', fields: Object.assign({}, ...ofConfig) }]),
+    ...proposalFor(`role/${role.name}`, role.record, { failed, fixes }),
   ]
 }
+
+/** An issuer that nearly matches, or an algorithm that the configuration leaves out. */
+function configFix({ reason, hint, expected, seen }: ExplainedCheck): object[] {
+  if (reason === 'issuer_mismatch' && hint !== '' && isWhole(seen)) return [{ bound_issuer: seen }]
+  if (reason === 'algorithm_not_allowed' && typeof seen === 'string' && isSupportedAlgorithm(seen))
+    return [{ jwt_supported_algs: withOne<JsonValue>(expected, seen) }]
+  return []
+}
+
+/** Whether the audiences of the role refused a browser login, and not the client of the mount. */
+const isOfRole = ({ reason, expected }: ExplainedCheck, { record: { bound_audiences = [] } }: Role): boolean =>
+  reason === 'audience_mismatch' && bound_audiences.length > 0 && isSame(expected, bound_audiences)
 
 /** Whether the signature is valid, or the caller of `explain` has made the claims up. */
 function isVouchedFor(checks: readonly ExplainedCheck[], isTried: boolean): boolean {
@@ -53,9 +68,11 @@ const ofBrowsers: ReadonlySet<string> = new Set([
   'mapping_invalid',
   'bound_claim_mismatch',
   'bound_claim_missing',
+  'groups_invalid',
+  'subject_mismatch',
 ])
 
-const fixes: Readonly<Record<string, (check: ExplainedCheck, role: RoleRecord) => Fix>> = {
+const fixes: Fixes<RoleRecord> = {
   role_type_refused: () => ({ role_type: 'jwt' }),
   address_not_bound: ({ seen }, { token_bound_cidrs = [] }) =>
     typeof seen === 'string' ? { token_bound_cidrs: withOne(token_bound_cidrs, seen) } : none,
@@ -73,6 +90,11 @@ const fixes: Readonly<Record<string, (check: ExplainedCheck, role: RoleRecord) =
     const name = otherName(check, groups_claim)
     return name === undefined ? { groups_claim_optional: true } : { groups_claim: name }
   },
+  // as an explanation shows an object
+  groups_invalid: ({ seen }, { groups_claim_type: type }) =>
+    type !== 'object_keys' && typeof seen === 'string' && seen.startsWith('map[')
+      ? { groups_claim_type: 'object_keys' }
+      : none,
   mapping_invalid: () => ({ claim_mappings_text_only: false }),
   bound_claim_mismatch: (check, { bound_claims, bound_claims_type: type }) => {
     const { detail: name, hint, expected, seen } = check
@@ -109,25 +131,6 @@ function withAudience({ expected, seen }: ExplainedCheck, { bound_audiences }: R
   const audience = oneOf(expected, seen)
   return typeof audience === 'string' ? { bound_audiences: withOne(bound_audiences ?? [], audience) } : none
 }
-
-const isSame = (one: unknown, other: unknown): boolean =>
-  stringifyJson(one ?? null) === stringifyJson(other ?? null)
-
-const withOne = <Value>(values: readonly Value[], one: Value): Value[] =>
-  values.some((value) => isSame(value, one)) ? [...values] : [...values, one]
-
-const listOf = (value: JsonValue | undefined): readonly JsonValue[] =>
-  Array.isArray(value) ? value : value === undefined || value === null ? [] : [value]
-
-/** The value of the token that was probably meant: the only one, or one that is nearly an expected one. */
-function oneOf(expected: readonly JsonValue[], seen: JsonValue): JsonValue | undefined {
-  const values = listOf(seen).filter(isComparable)
-  const near = values.find((value) => nearMiss({ expected, seen: [value], isLiteral: true }) !== '')
-  return near ?? (values.length === 1 ? values[0] : undefined)
-}
-
-const isComparable = (value: JsonValue): boolean =>
-  isWhole(value) || typeof value === 'boolean' || (isJsonNumber(value) && /^-?\d+$/.test(numberText(value)))
 
 /** A number inside a list matches nothing. */
 const isInList = (value: JsonValue | undefined, seen: JsonValue): boolean =>

@@ -1,13 +1,13 @@
 import { goText } from '../../../lib/text/go-text.ts'
 import { isJsonNumber, type JsonValue, jsonNumber } from '../../../lib/text/json.ts'
+import { maxShown } from '../../../logins/explain/proposing.ts'
 
 const maxItems = 32
-const maxText = 256
 
-const cut = (text: string, longest = maxText): string => text.slice(0, longest)
+const cut = (text: string, longest = maxShown): string => text.slice(0, longest)
 
 /** A value as an explanation shows it: texts and lists truncated, an object as its text. docs/explain.md */
-export function shown(value: unknown, longest = maxText): JsonValue {
+export function shown(value: unknown, longest = maxShown): JsonValue {
   if (Array.isArray(value))
     return value
       .slice(0, maxItems)
@@ -19,10 +19,6 @@ export function shown(value: unknown, longest = maxText): JsonValue {
   if (typeof value === 'number') return Number.isFinite(value) ? jsonNumber(JSON.stringify(value)) : null
   return cut(goText(value))
 }
-
-/** Whether a shown text is all that there was. */
-export const isWhole = (value: unknown): value is string =>
-  typeof value === 'string' && value.length < maxText
 
 /** Several values, always as a list. */
 export const shownList = (values: readonly unknown[]): JsonValue[] =>

@@ -1,4 +1,4 @@
-import type { CheckName, Compared, Refusal } from '../../../logins/refusals/refusal.ts'
+import { type CheckName, type Compared, checkOfReason, type Refusal } from '../../../logins/refusals/refusal.ts'
 import { isRefusal, type ReadToken, type Trace } from '../checks/trace.ts'
 import type { Role } from '../config/role.ts'
 
@@ -69,10 +69,15 @@ export class RecordingTrace implements Trace {
       this.#examined = this.#instead()
       return this.#examined
     }
-    const verified = this.#verifies ? this.value('signature', await verify()) : undefined
+    const verified = this.#verifies ? this.#verified(await verify()) : undefined
     this.#isVerified = verified !== undefined
     this.#examined = verified ?? this.#instead()
     return this.#examined
+  }
+
+  /** An ID token may be refused for more than its signature. */
+  #verified(result: ReadToken | Refusal): ReadToken | undefined {
+    return this.value(isRefusal(result) ? checkOfReason(result.reason) : 'signature', result)
   }
 }
 

@@ -13,7 +13,7 @@ import type { PendingLogin } from './pending-login.ts'
 export type IdTokenRules = {
   readonly config: Config
   /** As fixed when the login began; a later write of the role does not change it. */
-  readonly login: PendingLogin
+  readonly login: Pick<PendingLogin, 'nonce' | 'bound_audiences' | 'max_age' | 'created'>
   readonly nowMs: number
 }
 
@@ -231,7 +231,7 @@ function checkAudiences(
   return undefined
 }
 
-function checkSignIn(authTime: unknown, { max_age: maxAge, created }: PendingLogin): Refusal | undefined {
+function checkSignIn(authTime: unknown, { max_age: maxAge, created }: IdTokenRules['login']): Refusal | undefined {
   if (maxAge === 0) return undefined
   const signedIn = secondsOf(authTime)
   if (signedIn === undefined)

@@ -357,10 +357,10 @@ async function attemptedToken(idToken: string, context: LoginContext): Promise<V
 }
 
 /** It only ties the token to this login; it is not a claim about anyone. */
-const withoutNonce = (claims: StrictObject): StrictObject =>
+export const withoutNonce = (claims: StrictObject): StrictObject =>
   Object.fromEntries(Object.entries(claims).filter(([name]) => name !== 'nonce'))
 
-function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefined {
+export function checkSubject(claims: StrictObject, { record }: Role): Refusal | undefined {
   const bound = record.bound_subject ?? ''
   return bound === '' || ownMember(claims, 'sub') === bound
     ? undefined

@@ -1,6 +1,7 @@
 import { tokenChanges } from '../../../jwt/history/field-changes.ts'
 import { KnownValues, recalled } from '../../../jwt/history/hashed-claims.ts'
 import { historyDays } from '../../../jwt/history/history-days.ts'
+import { type JudgedNow, judgedNowBy, notJudged } from '../../../jwt/history/judged.ts'
 import type { JwtFailures } from '../../../jwt/history/sent-token.ts'
 import {
   type AskedChange,
@@ -173,14 +174,13 @@ export async function judgedNow(
   failure: KeptFailure,
   role: Role,
   { mount, state, history }: Pick<WhatIfContext, 'mount' | 'state' | 'history'>,
-): Promise<'allowed' | 'refused' | 'unknown'> {
+): Promise<JudgedNow> {
   const known = new KnownValues(await history.hash())
   known.add([...valuesNamedBy(role), ...seenOf(failure)])
   const tried = refusedLogin(failure, known)
-  if (tried === undefined) return 'unknown'
+  if (tried === undefined) return notJudged
   const now = { role, ready: await state.findConfig(), tokenType: mount.config.token_type, keyIds: undefined }
-  const { refused, unknown } = judge(tried, now, nobody(now))
-  return refused !== undefined ? 'refused' : unknown.length > 0 ? 'unknown' : 'allowed'
+  return judgedNowBy(judge(tried, now, nobody(now)))
 }
 
 /** With the role of nobody, to which nothing is the same as before. */

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../../core/tokens/acts/issue-login.ts'
 import { requestedScope, scopeFields } from '../../../core/tokens/store/scope.ts'
-import { fail } from '../../../errors.ts'
+import { fail, refuse } from '../../../errors.ts'
 import {
   checkMayReach,
   loginPlace,
@@ -11,7 +11,14 @@ import {
   resource,
 } from '../../../http/resource/resource.ts'
 import { keysResource } from '../../../jwt/observatory/observatory.ts'
-import { boolField, lowerStringField, mapField, stringField } from '../../../lib/text/fields.ts'
+import {
+  boolField,
+  convertFields,
+  lowerStringField,
+  mapField,
+  stringField,
+} from '../../../lib/text/fields.ts'
+import type { JsonObject } from '../../../lib/text/json.ts'
 import {
   type Asking,
   answerOf,
@@ -24,9 +31,14 @@ import {
   maySendExplain,
   shownExplanation,
 } from '../../../logins/explain/explain-replies.ts'
+import type { Proposal } from '../../../logins/explain/explained.ts'
 import { answers } from '../answers.ts'
+import { type Role, roleFields } from '../config/role.ts'
 import type { KubernetesMethod } from '../method.ts'
+import { judgedNow } from '../what-if/judged-now.ts'
+import { writtenRole } from '../what-if/tried-changes.ts'
 import { explainLogin } from './explain.ts'
+import { proposalsOf } from './proposals.ts'
 import { statusOf } from './status.ts'
 
 type Parts = {
@@ -47,6 +59,9 @@ const explainInput = failureInput.extend({
   }),
   claims: mapField.describe('Claims to test instead of a token'),
   remote_address: stringField.describe('Client address of the login; the caller’s if empty'),
+  role_fields: mapField.describe(
+    'Fields of a write of the role, which is explained as that write would leave it; needs `update` on the role',
+  ),
   ...scopeFields,
 })
 const statusInput = z.object({ refresh: boolField.describe('Ask the cluster now') })
@@ -71,12 +86,35 @@ function checkMaySee(exchange: Asking, role: string): void {
   if (!maySeeRole(exchange, role) || !maySeeConfig(exchange)) throw fail('denied', 'permission denied')
 }
 
+type WithProposals = { readonly proposals: readonly Proposal[] }
+
 /** How the logins of a mount explain themselves. docs/contract/kubernetes.md#explain */
 export function explainResources({ method, plan, policyExists }: Parts): Resource[] {
-  const seenFailure = (exchange: Asking, requestId: string): Explained => {
-    const found = foundFailure(method.failuresOf(exchange.mount), requestId)
+  const seenFailure = async (exchange: Asking, requestId: string): Promise<Explained & WithProposals> => {
+    const { mount } = exchange
+    const found = foundFailure(method.failuresOf(mount), requestId)
     checkMaySee(exchange, found.failure.role)
-    return explainedFailure(found)
+    const explained = explainedFailure(found)
+    const role = await method.rolesOf(mount).find(explained.role)
+    const memory = method.memoryOf(mount)
+    // a renewal compares no address
+    const now =
+      role === undefined || explained.path === 'renew'
+        ? undefined
+        : await judgedNow(found, role, { ...memory, ready: await memory.config.find() })
+    return { ...explained, ...now, proposals: proposalsOf({ ...explained, role }) }
+  }
+  const unsavedRole = async (
+    exchange: Asking,
+    name: string,
+    fields: JsonObject | null,
+  ): Promise<Role | undefined> => {
+    const { mount } = exchange
+    const before = await method.rolesOf(mount).find(name)
+    if (fields === null) return before
+    if (name === '') throw refuse('invalid', "'role_fields' needs a role")
+    checkMayReach(exchange, { operation: 'update', path: `role/${name}`, fields, canonical: toLower })
+    return writtenRole({ method, mount }, name, before, convertFields(roleFields, fields).values)
   }
   return [
     resource('/explain', {
@@ -86,9 +124,9 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
         summary: 'Explain a refused login',
         ...answers.explanation,
         input: failureInput,
-        handle: (exchange) => {
+        handle: async (exchange) => {
           checkNoSecret(exchange.sent)
-          return answerOf(exchange, seenFailure(exchange, exchange.input.request_id))
+          return answerOf(exchange, await seenFailure(exchange, exchange.input.request_id))
         },
       },
       write: {
@@ -98,7 +136,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
         handle: async (exchange) => {
           const { call, mount, input, sent } = exchange
           const by = explainedBy(sent)
-          if (by === 'request_id') return answerOf(exchange, seenFailure(exchange, input.request_id))
+          if (by === 'request_id') return answerOf(exchange, await seenFailure(exchange, input.request_id))
           checkMaySee(exchange, input.role)
           const remoteAddress = input.remote_address || call.remoteAddress
           const place = { ...loginPlace(mount, call), path: `${mount.path}login`, remoteAddress }
@@ -107,12 +145,14 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
             role: input.role,
             ...(by === 'jwt' ? { jwt: input.jwt } : { claims: input.claims ?? {} }),
           }
+          const role = await unsavedRole(exchange, input.role, input.role_fields)
           const explanation = await explainLogin(given, {
-            context: method.contextOf(mount, remoteAddress),
+            context: { ...method.contextOf(mount, remoteAddress), findRole: async () => role },
             grant: (admitted) => method.grant(mount, admitted),
             plan: (auth) => plan({ ...place, auth: { ...auth, scope } }),
           })
-          return answerOf(exchange, shownExplanation(explanation, mount))
+          const explained = shownExplanation(explanation, mount)
+          return answerOf(exchange, { ...explained, proposals: proposalsOf({ ...explained, role }) })
         },
       },
     }),

@@ -96,12 +96,15 @@ export class LoginChecks {
     this.#recorded.push({ name, verdict: 'skipped', compared: { expected: [], seen: null, detail } })
   }
 
-  /** With those that were not reached. */
-  explained(): ExplainedCheck[] {
-    const made = new Set(this.#recorded.map(({ name }) => name))
+  /** With those that were not reached, as far as `others` reached them. */
+  explained(others?: LoginChecks): ExplainedCheck[] {
+    const own = new Set(this.#recorded.map(({ name }) => name))
+    const further = others === undefined ? [] : others.#recorded.filter(({ name }) => !own.has(name))
+    const recorded = [...this.#recorded, ...further]
+    const made = new Set(recorded.map(({ name }) => name))
     const rest = checkNames.filter((name) => !made.has(name))
     return [
-      ...this.#recorded.map(explainedCheck),
+      ...recorded.map(explainedCheck),
       ...rest.map((name): ExplainedCheck => ({ ...nothing, name, verdict: 'skipped' })),
     ]
   }

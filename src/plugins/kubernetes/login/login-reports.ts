@@ -2,16 +2,17 @@ import type { Mount } from '../../../core/mounts/mount.ts'
 import type { LoginReports as BasicReports } from '../../../core/tokens/acts/login-reports.ts'
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply } from '../../../http/resource/resource.ts'
-import { type JwtFailures, sentToken } from '../../../jwt/history/sent-token.ts'
+import type { JwtFailures } from '../../../jwt/history/sent-token.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import { bounded } from '../../../logins/explain/explained.ts'
+import { maxRecordedToken } from '../../../logins/explain/login-failures.ts'
 import { recordRefused } from '../../../logins/explain/record-refused.ts'
 import { checkNamed, type Refusal } from '../../../logins/refusals/refusal.ts'
 import type { Role } from '../config/role.ts'
-import { claimsLookedAt } from '../what-if/noted-login.ts'
+import { sentAccount } from '../what-if/noted-login.ts'
 import { LoginChecks } from './checks.ts'
 
-type Where = { readonly call: Call; readonly mount: Mount; readonly role: string; readonly jwt: string }
+export type Where = { readonly call: Call; readonly mount: Mount; readonly role: string; readonly jwt: string }
 
 export type KubernetesReportParts = {
   readonly basic: BasicReports
@@ -20,6 +21,8 @@ export type KubernetesReportParts = {
   findRole(mount: Mount, name: string): Promise<Role | undefined>
   /** Whether the token of the caller is what asks the cluster. */
   callerAsks(mount: Mount): Promise<boolean>
+  /** The checks of the token that a refused login did not reach. Asks nobody. */
+  examineRest(where: Where, checks: LoginChecks): Promise<void>
 }
 
 /** Reasons that the caller can do nothing about: they do not count as its refused logins. docs/limits.md#refused-logins */
@@ -62,7 +65,7 @@ export class KubernetesReports {
   }
 
   async #refused(
-    { call, mount, role, jwt }: Where,
+    where: Where,
     {
       error: { message, operatorText: cause = '', kind },
       reason,
@@ -70,9 +73,10 @@ export class KubernetesReports {
       checks,
     }: { error: ServiceError; reason: string; status: number; checks: LoginChecks },
   ): Promise<void> {
+    const { call, mount, role, jwt } = where
     const { basic, failuresOf, findRole, callerAsks, log } = this.#parts
     const failures = failuresOf(mount)
-    const trace = bounded(checks.explained())
+    const trace = bounded(checks.explained(await this.#rest(where)))
     const check = trace.find(({ verdict }) => verdict === 'fail')?.name ?? checkNamed(reason)
     // an unknown name is not shown: people type passwords into wrong fields
     const found = await findRole(mount, role).catch(() => undefined)
@@ -95,13 +99,17 @@ export class KubernetesReports {
       status,
       cause,
       verified: false,
-      sent: sentToken({
-        token: jwt,
-        verified: false,
-        looked: found === undefined ? [] : claimsLookedAt(found),
-      }),
+      sent: sentAccount(jwt, found),
       error: message,
       trace: { checks: trace, clock: undefined },
     }))
+  }
+
+  /** What else would refuse this token. A storage failure must not hide why the login was refused. */
+  async #rest(where: Where): Promise<LoginChecks> {
+    const rest = new LoginChecks({ continues: true })
+    if (where.jwt.length <= maxRecordedToken)
+      await this.#parts.examineRest(where, rest).catch(() => undefined)
+    return rest
   }
 }

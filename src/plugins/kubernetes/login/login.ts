@@ -74,7 +74,7 @@ type Examined = {
 
 async function roleOf(
   { role: sent, jwt }: LoginInput,
-  { findRole }: LoginContext,
+  { findRole }: Pick<LoginContext, 'findRole'>,
   checks: LoginChecks,
 ): Promise<Role | undefined> {
   if (sent === '') checks.check('role', refusal('role_missing', 'missing role'))
@@ -100,16 +100,38 @@ export async function examineGivenClaims(
   skipReview('claims were given', checks)
 }
 
+/**
+ * The checks of a refused token that need neither a key nor the cluster, so that its record names everything that is
+ * wrong with it.
+ */
+export async function examineRest(
+  input: LoginInput,
+  context: Omit<LoginContext, 'questions'>,
+  checks: LoginChecks,
+): Promise<void> {
+  const role = await roleOf(input, context, checks)
+  if (role === undefined) return
+  checkAddress(role, context, checks)
+  const ready = checks.value('configuration', await configOf(context))
+  const token = ready && checks.value('token', readToken(trimmedJwt(input.jwt), context.maxTokenSize))
+  if (ready === undefined || token === undefined) return
+  if (context.keysOf(ready) === undefined) checks.skip('signature', ofTheCluster)
+  examineClaims(token.claims, { role, ready, nowMs: context.now() }, checks)
+}
+
+/** Why no signature is checked here. */
+export const ofTheCluster = 'checked by the cluster'
+
 const reviewChecks = ['review', 'review_audience', 'review_identity'] as const
 
 function skipReview(why: string, checks: LoginChecks): void {
   for (const name of reviewChecks) checks.skip(name, why)
 }
 
-const configOf = async ({ findConfig }: LoginContext): Promise<ReadyConfig | Refusal> =>
+const configOf = async ({ findConfig }: Pick<LoginContext, 'findConfig'>): Promise<ReadyConfig | Refusal> =>
   (await findConfig()) ?? refusal('config_missing', 'could not load backend configuration')
 
-const checkAddress = (role: Role, { remoteAddress }: LoginContext, checks: LoginChecks): boolean =>
+const checkAddress = (role: Role, { remoteAddress }: Pick<LoginContext, 'remoteAddress'>, checks: LoginChecks): boolean =>
   checks.check('address', addressRefusal(role, remoteAddress), {
     expected: role.record.token_bound_cidrs ?? [],
     seen: remoteAddress,
@@ -157,7 +179,7 @@ async function checkSignature(
     seen: algorithm,
   })
   if (keys === undefined) {
-    checks.skip('signature', 'checked by the cluster')
+    checks.skip('signature', ofTheCluster)
     return isFit ? {} : undefined
   }
   const verified = await keys.verifySignature({ ...jws, algorithm }, client)

@@ -1,21 +1,49 @@
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
-import { keptClaims } from '../../../jwt/history/hashed-claims.ts'
+import type { KeyedHash } from '../../../core/records/keyed-hash.ts'
+import { type KeptClaims, keptClaims } from '../../../jwt/history/hashed-claims.ts'
 import type { NotedLogin } from '../../../jwt/history/login-history.ts'
 import { matchedPattern } from '../../../jwt/history/patterns.ts'
-import { ownMember } from '../../../jwt/jws/strict-json.ts'
+import { sentToken } from '../../../jwt/history/sent-token.ts'
+import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
+import { maxRecordedToken, type NewFailure } from '../../../logins/explain/login-failures.ts'
 import type { Role } from '../config/role.ts'
+import { type Account, readAccount } from '../login/account.ts'
 import type { Admitted } from '../login/login.ts'
+import { readToken, trimmedJwt } from '../login/token.ts'
 
 /** How the two names of an account are remembered. */
 export const nameKey = 'service_account_name'
 export const namespaceKey = 'namespace'
 
 /** The names of the claims that a role looks at. */
-export const claimsLookedAt = ({ record }: Role): string[] => [
+const claimsLookedAt = ({ record }: Role): string[] => [
   '/kubernetes.io/namespace',
   '/kubernetes.io/serviceaccount/name',
   ...((record.audience ?? '') === '' ? [] : ['aud']),
 ]
+
+/** The claims that are remembered of an account. */
+const keptOf = (claims: StrictObject, { name, namespace }: Pick<Account, 'name' | 'namespace'>) => ({
+  iss: ownMember(claims, 'iss'),
+  aud: ownMember(claims, 'aud'),
+  [nameKey]: name,
+  [namespaceKey]: namespace,
+})
+
+const hashedOf = (kept: StrictObject, hash: KeyedHash): KeptClaims =>
+  keptClaims(kept, [nameKey, namespaceKey], { hash, lookup: ownMember })
+
+/** What a failure keeps of the token of an account, which nobody may have vouched for. */
+export function sentAccount(token: string, role: Role | undefined): NewFailure<KeptClaims>['sent'] {
+  const facts = sentToken({ token, verified: false, looked: role === undefined ? [] : claimsLookedAt(role) })
+  const read = readToken(trimmedJwt(token), maxRecordedToken)
+  const account = 'reason' in read ? undefined : readAccount(read.claims)
+  const kept =
+    'reason' in read || account === undefined || 'reason' in account
+      ? undefined
+      : keptOf(read.claims, account)
+  return (hash) => ({ ...facts(hash), kept: kept && hashedOf(kept, hash) })
+}
 
 /** A login of a service account. docs/contract/what-if.md#mounts-of-type-kubernetes */
 export function notedLogin(
@@ -24,12 +52,7 @@ export function notedLogin(
   address: string,
 ): NotedLogin {
   const { name, namespace } = account
-  const kept = {
-    iss: ownMember(claims, 'iss'),
-    aud: ownMember(claims, 'aud'),
-    [nameKey]: name,
-    [namespaceKey]: namespace,
-  }
+  const kept = keptOf(claims, account)
   return {
     path: 'login',
     asToken: false,
@@ -39,7 +62,7 @@ export function notedLogin(
     subject: alias?.name ?? '',
     sameAs: JSON.stringify(kept),
     remember: (hash) => ({
-      ...keptClaims(kept, [nameKey, namespaceKey], { hash, lookup: ownMember }),
+      ...hashedOf(kept, hash),
       algorithm: '',
       keyId: '',
       matched: {

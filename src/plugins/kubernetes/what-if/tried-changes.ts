@@ -14,6 +14,14 @@ async function contextOf({ method, mount }: Place, isSeen: WhatIfContext['isSeen
   return { ...memory, ready: await memory.config.find(), isSeen }
 }
 
+/** The role as a write would leave it. Throws what that write would. */
+export const writtenRole = (
+  { method, mount }: Place,
+  name: string,
+  before: Role | undefined,
+  sent: RoleWrite['sent'],
+): Role => readRole(name, changedRole(before?.record, sent, method.boundsOf(mount)))
+
 export function roleChange(place: Place, name: string, write: RoleWrite): TriedChange<Role> {
   const { method, mount } = place
   const { roles, turns } = method.memoryOf(mount)
@@ -21,7 +29,7 @@ export function roleChange(place: Place, name: string, write: RoleWrite): TriedC
     turns,
     find: () => roles.find(name),
     whatIf: async (before, isSeen) => {
-      const after = readRole(name, changedRole(before?.record, write.sent, method.boundsOf(mount)))
+      const after = writtenRole(place, name, before, write.sent)
       const findings = {
         before: before === undefined ? [] : await lintRole(before, write.exists),
         after: await lintRole(after, write.exists),

@@ -81,7 +81,7 @@ export async function configWhatIf(
 }
 
 /** The names that a role has in full. */
-const valuesNamedBy = ({ record }: Role): string[] =>
+export const valuesNamedBy = ({ record }: Role): string[] =>
   [...(record.bound_service_account_names ?? []), ...(record.bound_service_account_namespaces ?? [])].filter(
     (name) => !name.includes('*'),
   )

@@ -83,6 +83,12 @@ const mistakes: readonly { name: string; role: Fields; claims?: Fields; fields: 
     fields: { groups_claim: 'groups' },
   },
   {
+    name: 'groups that are the keys of an object',
+    role: { groups_claim: 'groups' },
+    claims: { groups: { dev: {}, ops: {} } },
+    fields: { groups_claim_type: 'object_keys' },
+  },
+  {
     name: 'a mapped claim that is no text',
     role: { claim_mappings: { run: 'run' }, claim_mappings_text_only: true },
     claims: { run: 7 },
@@ -122,6 +128,17 @@ test('a misspelled issuer is proposed for the configuration, another one is not'
     { path: 'config', fields: { bound_issuer: fixture.issuer.url } },
   ])
   expect(await proposals(other)).toEqual([])
+})
+
+test('an algorithm that a valid signature has is proposed for the configuration', async () => {
+  const mount = await fixture.mount({ config: { jwt_supported_algs: ['ES256'] } })
+
+  const { body } = await fixture.explain(mount, { jwt: await fixture.sign() })
+
+  expect(body.data).toMatchObject({
+    reason: 'algorithm_not_allowed',
+    proposals: [{ path: 'config', fields: { jwt_supported_algs: ['ES256', 'RS256'] } }],
+  })
 })
 
 test.each([
@@ -186,7 +203,7 @@ describe('an unsaved role', () => {
       role_fields: { role_type: 'jwt', user_claim: 'sub' },
     })
     const odd = await fixture.explain(mount, { claims, role_fields: { token_ttl: 'soon' } })
-    const ofCel = await fixture.explain(mount, { role: 'cel/x', claims, role_fields })
+    const ofCel = await fixture.explain(mount, { role: 'cel/x', claims, role_fields: {} })
     const denied = await reader.write(`auth/${mount}/explain`, { role: 'ci', claims, role_fields })
     const allowed = await reader.write(`auth/${mount}/explain`, { role: 'ci', claims })
 
@@ -194,8 +211,65 @@ describe('an unsaved role', () => {
     expect(unbound.body.errors).toEqual([
       'must have at least one bound constraint when creating/updating a role',
     ])
-    expect([odd.status, ofCel.body.errors]).toEqual([400, ["'role_fields' needs an ordinary role"]])
+    expect([odd.status, ofCel.body.errors]).toEqual([400, ["missing required field 'cel_program'"]])
     expect([denied.status, allowed.status]).toEqual([403, 200])
     expect((await fixture.root.read(`auth/${mount}/role/new`)).status).toBe(404)
+  })
+
+  test('of CEL is judged with the signature, and is not stored', async () => {
+    const mount = await fixture.mount()
+    const jwt = await fixture.sign()
+    const forged = aSigner('RS256').sign(fixture.claims())
+    const role_fields = {
+      bound_audiences: ['gatehouse'],
+      cel_program: { expression: 'claims.repository == "acme/shop" ? pb.Auth{policies: ["ci"]} : false' },
+    }
+    const explain = (fields: object) => fixture.explain(mount, { role: 'cel/new', role_fields, ...fields })
+
+    const let_in = await explain({ jwt })
+    const unsigned = await explain({ jwt: forged })
+    const other = await explain({ jwt, role_fields: { ...role_fields, bound_audiences: ['other'] } })
+
+    expect(let_in.body.data).toMatchObject({ allowed: true, login: { token_policies: ['ci', 'default'] } })
+    expect(unsigned.body.data).toMatchObject({ allowed: false, reason: 'signature_invalid' })
+    expect(other.body.data).toMatchObject({ allowed: false, reason: 'audience_mismatch' })
+    expect((await fixture.root.read(`auth/${mount}/cel/role/new`)).status).toBe(404)
+  })
+
+  test('for browsers is judged with an ID token that the provider has signed', async () => {
+    const mount = await fixture.mount({
+      config: { oidc_discovery_url: fixture.issuer.url, oidc_client_id: 'gatehouse', oidc_client_secret: 's' },
+    })
+    const role_fields = {
+      role_type: 'oidc',
+      user_claim: 'sub',
+      allowed_redirect_uris: ['https://vault.example/ui/callback'],
+      bound_claims: { repository: 'acme/shop' },
+    }
+    const explain = (jwt: string, fields: object = {}) =>
+      fixture.explain(mount, { role: 'people', jwt, id_token: true, role_fields: { ...role_fields, ...fields } })
+    const verdicts = (data: Fields | undefined) =>
+      Object.fromEntries(
+        (data?.['checks'] as unknown as { name: string; verdict: string }[]).map((one) => [one.name, one.verdict]),
+      )
+
+    const jwt = await fixture.sign({ nonce: 'n' })
+    const let_in = (await explain(jwt)).body.data
+    const refused = (await explain(jwt, { bound_claims: { repository: 'acme/other' } })).body.data
+    const ofAnother = (await explain(await fixture.sign({ aud: 'another-client' }))).body.data
+    const forged = (await explain(aSigner('RS256').sign(fixture.claims()))).body.data
+    const withoutToken = await fixture.explain(mount, { role: 'people', claims: {}, id_token: true })
+
+    expect(let_in).toMatchObject({ allowed: true, login: { display_name: expect.any(String) } })
+    expect(verdicts(let_in)).toMatchObject({ provider: 'pass', signature: 'pass', audience: 'pass' })
+    expect(refused).toMatchObject({
+      reason: 'bound_claim_mismatch',
+      proposals: [
+        { path: 'role/people', fields: { bound_claims: { repository: ['acme/other', 'acme/shop'] } } },
+      ],
+    })
+    expect(ofAnother).toMatchObject({ allowed: false, reason: 'authorized_party_mismatch', proposals: [] })
+    expect(forged).toMatchObject({ allowed: false, reason: 'signature_invalid', proposals: [] })
+    expect(withoutToken.body.errors).toEqual(["'id_token' needs a 'jwt' and an ordinary role"])
   })
 })

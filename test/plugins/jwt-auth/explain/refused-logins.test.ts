@@ -34,6 +34,7 @@ describe('explain by the request id of a refused login by JWT', () => {
     report: '',
     clock: null,
     now: '',
+    now_checks: [],
   })
 
   test.each([
@@ -323,8 +324,15 @@ describe('explain by the request id of a refused browser login', () => {
 
     expect(before?.['proposals']).toMatchObject([{ fields: { bound_claims: { dept: ['ops', 'dev'] } } }])
     expect(before?.['now']).toBe('refused')
+    expect(before?.['now_checks']).toContainEqual({
+      name: 'bound_claims',
+      verdict: 'fail',
+      reason: 'bound_claim_mismatch',
+    })
     // the change that was proposed is there
-    expect(await explained()).toEqual({ ...before, now: 'allowed', proposals: [] })
+    const after = await explained()
+    expect(after).toEqual({ ...before, now: 'allowed', now_checks: after?.['now_checks'], proposals: [] })
+    expect(after?.['now_checks']).toContainEqual({ name: 'bound_claims', verdict: 'pass', reason: '' })
     expect((await logIn(server, provider, { dept: 'dev' })).status).toBe(200)
   })
 })

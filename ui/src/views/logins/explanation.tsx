@@ -1,4 +1,4 @@
-import type { ReactNode } from 'react'
+import { Fragment, type ReactNode, useId } from 'react'
 import type { Check, Explanation } from '../../api/logins.ts'
 import { CopyButton } from '../../components/copy-as.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
@@ -20,6 +20,8 @@ export function ExplanationPanel({
   /** The repair for it. */
   readonly children?: ReactNode
 }) {
+  // a form beside a refused login explains another one
+  const id = useId()
   const {
     allowed,
     reason,
@@ -28,18 +30,18 @@ export function ExplanationPanel({
     cause,
     now,
     role,
-    request_id: id,
+    request_id: request,
     time,
     remote_address: from,
   } = explanation
   return (
-    <section className="panel explanation" aria-labelledby="explanation">
-      <h2 id="explanation" className={allowed ? 'verdict pass' : 'verdict fail'}>
+    <section className="panel explanation" aria-labelledby={id}>
+      <h2 id={id} className={allowed ? 'verdict pass' : 'verdict fail'}>
         {allowed ? text.allowed : text.refused(reason, status)}
       </h2>
       {!allowed && <p className="mono">{error}</p>}
       {cause !== '' && <p className="mono">{cause}</p>}
-      {now !== undefined && now !== 'unknown' && <p className="note">{text.now[now]}</p>}
+      {now !== undefined && <Now now={now} checks={explanation.now_checks ?? []} />}
       <Advice explanation={explanation} />
       {children}
       <dl className="facts">
@@ -67,10 +69,10 @@ export function ExplanationPanel({
             <dd className="mono">{from}</dd>
           </>
         )}
-        {id !== undefined && (
+        {request !== undefined && (
           <>
             <dt>{strings.requestId}</dt>
-            <dd className="mono">{id}</dd>
+            <dd className="mono">{request}</dd>
           </>
         )}
         <Clock clock={explanation.clock} />
@@ -80,6 +82,43 @@ export function ExplanationPanel({
       <div className="actions">
         <CopyButton text={explanation.report} label={text.copyReport} />
       </div>
+    </section>
+  )
+}
+
+/** How the same login would go now, with the checks that this follows from and those that nobody could make. */
+function Now({
+  now,
+  checks,
+}: {
+  readonly now: NonNullable<Explanation['now']>
+  readonly checks: NonNullable<Explanation['now_checks']>
+}) {
+  const named = (verdict: string) =>
+    checks
+      .filter((check) => check.verdict === verdict)
+      .map(({ name, reason }) => (reason === '' ? name : `${name} (${reason})`))
+      .join(', ')
+  const lists = [
+    [text.nowChecks.fail, named('fail')],
+    [text.nowChecks.pass, named('pass')],
+    [text.nowChecks.unknown, named('unknown')],
+  ] as const
+  return (
+    <section className="note" aria-label={text.nowChecks.title}>
+      <p>{checks.length === 0 && now === 'unknown' ? text.nowChecks.nothing : text.now[now]}</p>
+      <dl className="facts">
+        {lists.map(
+          ([title, names]) =>
+            names !== '' && (
+              <Fragment key={title}>
+                <dt>{title}</dt>
+                <dd className="mono">{names}</dd>
+              </Fragment>
+            ),
+        )}
+      </dl>
+      {checks.length > 0 && <p className="hint">{text.nowChecks.hint}</p>}
     </section>
   )
 }

@@ -10,6 +10,7 @@ import { ObjectEditor } from './object-editor.tsx'
 import { programOf } from './program.ts'
 import type { FieldSpec, Values } from './spec.ts'
 import { TryProgram } from './try-program.tsx'
+import { TryToken } from './try-token.tsx'
 
 const text = strings.logins.editor
 
@@ -42,7 +43,7 @@ export function CelEditor({ mount, name: stored, onSaved, onCancel }: Props) {
   const [typed, setTyped] = useState('')
   const name = stored || typed.trim().toLowerCase()
   const path = `auth/${mount}/cel/role/${name || 'x'}`
-  const { can } = useCapabilities([path, `${path}/what-if`, `auth/${mount}/cel/try`])
+  const { can } = useCapabilities([path, `${path}/what-if`, `auth/${mount}/cel/try`, `auth/${mount}/explain`])
   const params = { jwt_mount_path: mount, name }
   const { data, error } = useQuery({
     queryKey: ['cel-role-edited', mount, stored],
@@ -74,11 +75,16 @@ export function CelEditor({ mount, name: stored, onSaved, onCancel }: Props) {
         onSaved(name)
       }}
       onCancel={onCancel}
-      beside={(body) =>
-        can(`auth/${mount}/cel/try`, 'update') ? (
-          <TryProgram mount={mount} program={body['cel_program']} />
-        ) : null
-      }
+      beside={(body, apply) => (
+        <>
+          {can(`auth/${mount}/cel/try`, 'update') && (
+            <TryProgram mount={mount} program={body['cel_program']} />
+          )}
+          {mayTry && can(`auth/${mount}/explain`, 'update') && (
+            <TryToken mount={mount} role={`cel/${name}`} fields={bodyOf(body)} apply={apply} />
+          )}
+        </>
+      )}
     >
       {stored === '' && <Field label={text.roleName} isRequired value={typed} onChange={setTyped} />}
     </ObjectEditor>

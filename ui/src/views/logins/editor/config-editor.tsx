@@ -66,7 +66,7 @@ export function ConfigEditor({ mount, proposal = {}, onDone }: Props) {
 }
 
 /** The form of the configuration of a mount of type `kubernetes`. */
-export function PodConfigEditor({ mount, onDone }: Props) {
+export function PodConfigEditor({ mount, proposal = {}, onDone }: Props) {
   const params = { kubernetes_mount_path: mount }
   return (
     <Stored mount={mount}>
@@ -75,7 +75,7 @@ export function PodConfigEditor({ mount, onDone }: Props) {
           mount={mount}
           onDone={onDone}
           stored={stored}
-          changes={stored === undefined ? podDefaults : {}}
+          changes={{ ...(stored === undefined && podDefaults), ...proposal }}
           specs={needing('token_reviewer_jwt', stored?.['token_reviewer_jwt_set'] === true, podConfigFields)}
           tryOut={(body, options) => podConfigWhatIf({ params, body: { ...body } }, options)}
           write={(body) => writePodConfig({ params, body: { ...body } })}

@@ -10,7 +10,9 @@ import { writePodRole } from '../pod-calls.ts'
 import { podRoleWhatIf } from './calls.ts'
 import { ObjectEditor } from './object-editor.tsx'
 import { alwaysSentOfPods, podRoleFields } from './pod-fields.ts'
+import { ProposedChange } from './proposed-change.tsx'
 import type { Values } from './spec.ts'
+import { TryToken } from './try-token.tsx'
 
 const text = strings.logins
 
@@ -27,6 +29,12 @@ const ttlOf: Readonly<Record<Client, string>> = {
 const isClient = (name: string): name is Client => Object.hasOwn(ttlOf, name)
 
 type Mount = { readonly mount: string }
+type Proposed = {
+  /** A change to begin with, of which before and after are shown. */
+  readonly proposal?: Values
+  /** Nobody vouches for the values of the change. */
+  readonly isUnverified?: boolean
+}
 type Done = { readonly onSaved: () => void; readonly onCancel: () => void }
 
 /** A new role of a mount of type `kubernetes`, for a client. */
@@ -63,7 +71,7 @@ export function NewPodRole({
 }
 
 /** The form of a role that exists. */
-export function PodRoleEditor({ mount, name, ...done }: Mount & Done & { readonly name: string }) {
+export function PodRoleEditor({ mount, name, ...more }: Mount & Done & Proposed & { readonly name: string }) {
   const { data, error } = useQuery({
     queryKey: ['login-role-edited', mount, name],
     queryFn: ({ signal }) => loginRole({ params: { jwt_mount_path: mount, name } }, { signal }),
@@ -72,21 +80,32 @@ export function PodRoleEditor({ mount, name, ...done }: Mount & Done & { readonl
     gcTime: 0,
   })
   if (error !== null) return <Failure error={error} />
-  return data === undefined ? null : <PodRoleForm mount={mount} name={name} stored={data.data} {...done} />
+  return data === undefined ? null : <PodRoleForm mount={mount} name={name} stored={data.data} {...more} />
 }
 
 type FormProps = Mount &
-  Done & {
+  Done &
+  Proposed & {
     readonly name: string
     readonly stored: Values | undefined
     readonly changes?: Values
     readonly children?: ReactNode
   }
 
-function PodRoleForm({ mount, name, stored, changes = {}, onSaved, onCancel, children }: FormProps) {
+function PodRoleForm({
+  mount,
+  name,
+  stored,
+  changes = {},
+  proposal,
+  isUnverified = false,
+  onSaved,
+  onCancel,
+  children,
+}: FormProps) {
   const client = useQueryClient()
   const path = `auth/${mount}/role/${name || 'x'}`
-  const { can } = useCapabilities([path, `${path}/what-if`])
+  const { can } = useCapabilities([path, `${path}/what-if`, `auth/${mount}/explain`])
   const params = { kubernetes_mount_path: mount, name }
   const mayTry = can(`${path}/what-if`, 'update') && can(path, 'update') && name !== ''
   return (
@@ -95,7 +114,7 @@ function PodRoleForm({ mount, name, stored, changes = {}, onSaved, onCancel, chi
       path={path}
       specs={podRoleFields}
       stored={stored}
-      changes={changes}
+      changes={{ ...changes, ...proposal }}
       always={alwaysSentOfPods}
       tryOut={mayTry ? (body, options) => podRoleWhatIf({ params, body: { ...body } }, options) : undefined}
       write={async (body) => {
@@ -105,7 +124,15 @@ function PodRoleForm({ mount, name, stored, changes = {}, onSaved, onCancel, chi
         onSaved()
       }}
       onCancel={onCancel}
+      beside={(body, apply) =>
+        mayTry && can(`auth/${mount}/explain`, 'update') ? (
+          <TryToken mount={mount} role={name} fields={body} apply={apply} />
+        ) : null
+      }
     >
+      {proposal !== undefined && (
+        <ProposedChange stored={stored} proposal={proposal} isUnverified={isUnverified} />
+      )}
       {children}
     </ObjectEditor>
   )

@@ -5,12 +5,12 @@ import { loginRole } from '../../../api/logins.ts'
 import { Failure } from '../../../components/failure.tsx'
 import { Field } from '../../../components/field.tsx'
 import { Select } from '../../../components/select.tsx'
-import { ChangedFields } from '../../../history/changed-fields.tsx'
 import { useCapabilities } from '../../../shell/capabilities.ts'
 import { strings } from '../../../strings.ts'
 import { roleWhatIf, writeLoginRole } from './calls.ts'
 import { ObjectEditor } from './object-editor.tsx'
 import { presets } from './presets.ts'
+import { ProposedChange } from './proposed-change.tsx'
 import { alwaysSent, roleFields } from './role-fields.ts'
 import type { Values } from './spec.ts'
 import { TryToken } from './try-token.tsx'
@@ -23,6 +23,8 @@ type Props = Mount & {
   readonly name: string
   /** A change to begin with, of which before and after are shown. */
   readonly proposal?: Values
+  /** Nobody vouches for the values of the change. */
+  readonly isUnverified?: boolean
   readonly onSaved: () => void
   readonly onCancel: () => void
 }
@@ -114,21 +116,20 @@ function RoleForm({ mount, name, stored, proposal, changes, onSaved, onCancel, c
       }}
       onCancel={onCancel}
       beside={(body, apply) =>
-        body['role_type'] === 'jwt' && mayTry && can(`auth/${mount}/explain`, 'update') ? (
-          <TryToken mount={mount} role={name} fields={body} apply={apply} />
+        mayTry && can(`auth/${mount}/explain`, 'update') ? (
+          <TryToken
+            key={String(body['role_type'])}
+            mount={mount}
+            role={name}
+            fields={body}
+            apply={apply}
+            isIdToken={body['role_type'] === 'oidc'}
+          />
         ) : null
       }
     >
-      {proposal !== undefined && (
-        <section className="note" aria-label={text.proposal}>
-          <p>{text.proposal}</p>
-          <ChangedFields before={pick(stored ?? {}, proposal)} after={proposal} />
-        </section>
-      )}
+      {proposal !== undefined && <ProposedChange stored={stored} proposal={proposal} />}
       {children}
     </ObjectEditor>
   )
 }
-
-const pick = (values: Values, of: Values): Values =>
-  Object.fromEntries(Object.keys(of).map((name) => [name, values[name]]))

@@ -18,17 +18,19 @@ type Props = {
   readonly fields: Values
   /** Changes the form. */
   readonly apply: (fields: Values) => void
+  /** The token is the ID token that a provider gives a browser. */
+  readonly isIdToken?: boolean
 }
 
 /** How a login with a JWT would go if the role were saved as it is in the form. The token stays in this box. */
-export function TryToken({ mount, role, fields, apply }: Props) {
+export function TryToken({ mount, role, fields, apply, isIdToken = false }: Props) {
   const id = useId()
   const [jwt, setJwt] = useState('')
   const asking = useMutation({
     mutationFn: () =>
       explain({
         params: { jwt_mount_path: mount },
-        body: { role, jwt: jwt.trim(), role_fields: { ...fields } },
+        body: { role, jwt: jwt.trim(), role_fields: { ...fields }, ...(isIdToken && { id_token: true }) },
       }),
     gcTime: 0,
   })
@@ -43,8 +45,8 @@ export function TryToken({ mount, role, fields, apply }: Props) {
         <h3 id={id}>{text.title}</h3>
         <form className="stack" onSubmit={onSubmit} autoComplete="off">
           <Field
-            label={strings.login.jwt}
-            hint={text.hint}
+            label={isIdToken ? text.idToken : strings.login.jwt}
+            hint={isIdToken ? text.idTokenHint : text.hint}
             rows={4}
             mono
             isRequired
@@ -78,4 +80,11 @@ function ApplyProposal({ explanation, role, apply }: ApplyProps) {
 
 /** The fields of the role that would let a refused login in. */
 export const proposalFor = ({ proposals = [] }: Explanation, role: string): Values | undefined =>
-  proposals.find(({ path }) => path === `role/${role.toLowerCase()}`)?.fields
+  proposalOf(proposals, `role/${role.toLowerCase()}`)?.fields
+
+/** The change of one object that would let a refused login in. */
+export const proposalOf = (
+  proposals: Explanation['proposals'],
+  path: string,
+): NonNullable<Explanation['proposals']>[number] | undefined =>
+  proposals?.find((proposal) => proposal.path === path)
