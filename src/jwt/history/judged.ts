@@ -63,7 +63,9 @@ export function judgedNowBy({ refused, unknown: open, made }: Judged): JudgedNow
     verdict: why !== undefined ? ('fail' as const) : isUnknown ? ('unknown' as const) : ('pass' as const),
     reason: why?.reason ?? '',
   }))
-  const worst = ['fail', 'unknown', 'pass'].flatMap((verdict) => told.filter((one) => one.verdict === verdict))
+  const worst = ['fail', 'unknown', 'pass'].flatMap((verdict) =>
+    told.filter((one) => one.verdict === verdict),
+  )
   const names = [...new Set(told.map(({ name }) => name))]
   return {
     now: refused !== undefined ? 'refused' : open.length > 0 ? 'unknown' : 'allowed',

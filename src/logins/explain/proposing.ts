@@ -41,7 +41,8 @@ export function proposalFor<Of extends object>(
   { failed, fixes }: { readonly failed: readonly ExplainedCheck[]; readonly fixes: Fixes<Of> },
 ): Proposal[] {
   let fields: Partial<Of> = {}
-  for (const check of failed) fields = { ...fields, ...fixes[check.reason]?.(check, { ...record, ...fields }) }
+  for (const check of failed)
+    fields = { ...fields, ...fixes[check.reason]?.(check, { ...record, ...fields }) }
   // the object may have changed since
   const stored = new Map<string, unknown>(Object.entries(record))
   const changed = Object.entries(fields).filter(([name, value]) => !isSame(value, stored.get(name)))

@@ -106,11 +106,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
     const isCel = explained.path === 'cel/login'
     const role = isCel ? undefined : await method.stateOf(mount).roles.find(explained.role)
     const now = role && (await judgedNow(found, role, method.memoryOf(mount)))
-    return answerOf(exchange, {
-      ...explained,
-      ...now,
-      proposals: proposalsOf({ ...explained, role }),
-    })
+    return answerOf(exchange, { ...explained, ...now, proposals: proposalsOf({ ...explained, role }) })
   }
   const unsavedRole = async (
     exchange: Asking,
@@ -160,7 +156,11 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           const given = { ...input, role, isCel, isIdToken, jwt, claims: input.claims ?? undefined }
           const named = await method.loginRole(mount, role)
           checkMaySee(exchange, isCel && named !== '' ? `cel/${named}` : named)
-          const { role: unsaved, celRole } = await unsavedRole(exchange, { named, isCel, fields: input.role_fields })
+          const { role: unsaved, celRole } = await unsavedRole(exchange, {
+            named,
+            isCel,
+            fields: input.role_fields,
+          })
           const remoteAddress = input.remote_address || call.remoteAddress
           // a token records the path that created it
           const place = {
@@ -184,7 +184,11 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
           return answerOf(exchange, {
             ...explained,
             status,
-            proposals: proposalsOf({ ...explained, path: isIdToken ? 'oidc/callback' : undefined, role: tried }),
+            proposals: proposalsOf({
+              ...explained,
+              path: isIdToken ? 'oidc/callback' : undefined,
+              role: tried,
+            }),
           })
         },
       },

@@ -375,7 +375,9 @@ export class JwtMethod {
     {
       by,
       ...preview
-    }: Pick<ExplainContext, 'remoteAddress' | 'asToken' | 'plan' | 'roles' | 'celRoles'> & { readonly by: Asking },
+    }: Pick<ExplainContext, 'remoteAddress' | 'asToken' | 'plan' | 'roles' | 'celRoles'> & {
+      readonly by: Asking
+    },
   ): Promise<Explanation> {
     const evaluate: ExplainContext['evaluate'] = (atTurn) =>
       this.#evaluator.trace(operatorOf(mount, by), atTurn)

@@ -15,34 +15,37 @@ const verdicts = (data: Awaited<ReturnType<typeof explained>>, of: 'checks' | 'n
   )
 
 describe('a refused login of a pod', () => {
-  testOfOneServer('comes with everything that is wrong, a change that nobody vouches for, and what is not judged', async () => {
-    const { cluster, mount } = await pods()
-    const at = await mount()
-    const jwt = await cluster.token('prod', 'job')
-    const refused = await at.login({ jwt })
+  testOfOneServer(
+    'comes with everything that is wrong, a change that nobody vouches for, and what is not judged',
+    async () => {
+      const { cluster, mount } = await pods()
+      const at = await mount()
+      const jwt = await cluster.token('prod', 'job')
+      const refused = await at.login({ jwt })
 
-    const before = await explained(at, refused)
-    const fields = { [names]: ['web', 'job'], [namespaces]: ['dev', 'prod'] }
-    await at.role('r', fields)
-    const after = await explained(at, refused)
+      const before = await explained(at, refused)
+      const fields = { [names]: ['web', 'job'], [namespaces]: ['dev', 'prod'] }
+      await at.role('r', fields)
+      const after = await explained(at, refused)
 
-    expect(before?.['proposals']).toEqual([{ path: 'role/r', fields, unverified: true }])
-    expect(verdicts(before, 'checks')).toMatchObject({
-      audience: 'pass',
-      service_account_name: 'fail',
-      namespace: 'fail',
-      review: 'skipped',
-    })
-    expect(before?.['now']).toBe('refused')
-    expect(after).toMatchObject({ now: 'unknown', proposals: [] })
-    expect(verdicts(after, 'now_checks')).toMatchObject({
-      address: 'pass',
-      audience: 'pass',
-      service_account_name: 'pass',
-      namespace: 'pass',
-      review: 'unknown',
-    })
-  })
+      expect(before?.['proposals']).toEqual([{ path: 'role/r', fields, unverified: true }])
+      expect(verdicts(before, 'checks')).toMatchObject({
+        audience: 'pass',
+        service_account_name: 'fail',
+        namespace: 'fail',
+        review: 'skipped',
+      })
+      expect(before?.['now']).toBe('refused')
+      expect(after).toMatchObject({ now: 'unknown', proposals: [] })
+      expect(verdicts(after, 'now_checks')).toMatchObject({
+        address: 'pass',
+        audience: 'pass',
+        service_account_name: 'pass',
+        namespace: 'pass',
+        review: 'unknown',
+      })
+    },
+  )
 
   testOfOneServer('is judged to its end where a key verified the token', async () => {
     const { cluster, mount } = await pods()

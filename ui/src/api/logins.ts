@@ -39,7 +39,9 @@ const explanation = v.object({
     login: v.nullish(login),
     now: v.optional(v.picklist(['allowed', 'refused', 'unknown'])),
     now_checks: v.optional(
-      v.array(v.object({ name: v.string(), verdict: v.picklist(['pass', 'fail', 'unknown']), reason: v.string() })),
+      v.array(
+        v.object({ name: v.string(), verdict: v.picklist(['pass', 'fail', 'unknown']), reason: v.string() }),
+      ),
     ),
     proposals: v.optional(
       v.array(

@@ -62,7 +62,8 @@ export async function examineCel(
   context: CelLoginContext,
   trace: Trace,
 ): Promise<LoginAuth | undefined> {
-  const roleOf = (by: Trace) => roleOfLogin(input.role, context.state, context.celRoles ?? context.state.celRoles, by)
+  const roleOf = (by: Trace) =>
+    roleOfLogin(input.role, context.state, context.celRoles ?? context.state.celRoles, by)
   const first = await roleOf(trace)
   if (first === undefined) return undefined
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)

@@ -119,7 +119,8 @@ async function factsOf(
 ): Promise<Facts> {
   const ready = await state.findConfig()
   const roleName = named || (ready?.config.default_role ?? '')
-  const role = roleName === '' ? undefined : await (isCel ? celRole(roleName, celRoles) : roles.find(roleName))
+  const role =
+    roleName === '' ? undefined : await (isCel ? celRole(roleName, celRoles) : roles.find(roleName))
   const login = isFlow ? begunNow(role, now()) : undefined
   const known = { ready, role, roleName, remoteAddress, claims, nowMs: now(), isFlow, login }
   return completeFacts(known, jws, isCel ? state.celRoles : state.roles)

@@ -48,7 +48,10 @@ function configFix({ reason, hint, expected, seen }: ExplainedCheck): object[] {
 }
 
 /** Whether the audiences of the role refused a browser login, and not the client of the mount. */
-const isOfRole = ({ reason, expected }: ExplainedCheck, { record: { bound_audiences = [] } }: Role): boolean =>
+const isOfRole = (
+  { reason, expected }: ExplainedCheck,
+  { record: { bound_audiences = [] } }: Role,
+): boolean =>
   reason === 'audience_mismatch' && bound_audiences.length > 0 && isSame(expected, bound_audiences)
 
 /** Whether the signature is valid, or the caller of `explain` has made the claims up. */

@@ -1,4 +1,9 @@
-import { type CheckName, type Compared, checkOfReason, type Refusal } from '../../../logins/refusals/refusal.ts'
+import {
+  type CheckName,
+  type Compared,
+  checkOfReason,
+  type Refusal,
+} from '../../../logins/refusals/refusal.ts'
 import { isRefusal, type ReadToken, type Trace } from '../checks/trace.ts'
 import type { Role } from '../config/role.ts'
 

@@ -35,7 +35,9 @@ export async function examineIdToken(
   }
   const signer = { keys: provider.keys, client: remoteAddress }
   const token = await trace.claims(() =>
-    verifyIdToken(input.jwt, signer, { config, login, nowMs }, context, (name) => trace.check(name, undefined)),
+    verifyIdToken(input.jwt, signer, { config, login, nowMs }, context, (name) =>
+      trace.check(name, undefined),
+    ),
   )
   if (token === undefined) return undefined
   trace.check('subject', checkSubject(token.claims, role))

@@ -231,7 +231,10 @@ function checkAudiences(
   return undefined
 }
 
-function checkSignIn(authTime: unknown, { max_age: maxAge, created }: IdTokenRules['login']): Refusal | undefined {
+function checkSignIn(
+  authTime: unknown,
+  { max_age: maxAge, created }: IdTokenRules['login'],
+): Refusal | undefined {
   if (maxAge === 0) return undefined
   const signedIn = secondsOf(authTime)
   if (signedIn === undefined)

@@ -45,9 +45,12 @@ const keptOf = ({ record }: Role): Partial<RoleRecord> =>
 function voucherOf(checks: readonly ExplainedCheck[]): 'known' | 'nobody yet' | 'none' {
   const at = (name: string) => checks.find((check) => check.name === name)
   const signature = at('signature')
-  const isMadeUp = at('token')?.verdict === 'skipped' && signature?.verdict === 'skipped' && signature.detail !== ''
+  const isMadeUp =
+    at('token')?.verdict === 'skipped' && signature?.verdict === 'skipped' && signature.detail !== ''
   if (isMadeUp || signature?.verdict === 'pass' || at('review')?.verdict === 'pass') return 'known'
-  return signature?.verdict === 'skipped' && signature.detail === ofTheCluster && at('review')?.verdict !== 'fail'
+  return signature?.verdict === 'skipped' &&
+    signature.detail === ofTheCluster &&
+    at('review')?.verdict !== 'fail'
     ? 'nobody yet'
     : 'none'
 }

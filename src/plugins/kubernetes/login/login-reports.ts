@@ -12,7 +12,12 @@ import type { Role } from '../config/role.ts'
 import { sentAccount } from '../what-if/noted-login.ts'
 import { LoginChecks } from './checks.ts'
 
-export type Where = { readonly call: Call; readonly mount: Mount; readonly role: string; readonly jwt: string }
+export type Where = {
+  readonly call: Call
+  readonly mount: Mount
+  readonly role: string
+  readonly jwt: string
+}
 
 export type KubernetesReportParts = {
   readonly basic: BasicReports

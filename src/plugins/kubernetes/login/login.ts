@@ -131,7 +131,11 @@ function skipReview(why: string, checks: LoginChecks): void {
 const configOf = async ({ findConfig }: Pick<LoginContext, 'findConfig'>): Promise<ReadyConfig | Refusal> =>
   (await findConfig()) ?? refusal('config_missing', 'could not load backend configuration')
 
-const checkAddress = (role: Role, { remoteAddress }: Pick<LoginContext, 'remoteAddress'>, checks: LoginChecks): boolean =>
+const checkAddress = (
+  role: Role,
+  { remoteAddress }: Pick<LoginContext, 'remoteAddress'>,
+  checks: LoginChecks,
+): boolean =>
   checks.check('address', addressRefusal(role, remoteAddress), {
     expected: role.record.token_bound_cidrs ?? [],
     seen: remoteAddress,

@@ -1,5 +1,5 @@
-import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import type { KeyedHash } from '../../../core/records/keyed-hash.ts'
+import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { type KeptClaims, keptClaims } from '../../../jwt/history/hashed-claims.ts'
 import type { NotedLogin } from '../../../jwt/history/login-history.ts'
 import { matchedPattern } from '../../../jwt/history/patterns.ts'

@@ -238,7 +238,11 @@ describe('an unsaved role', () => {
 
   test('for browsers is judged with an ID token that the provider has signed', async () => {
     const mount = await fixture.mount({
-      config: { oidc_discovery_url: fixture.issuer.url, oidc_client_id: 'gatehouse', oidc_client_secret: 's' },
+      config: {
+        oidc_discovery_url: fixture.issuer.url,
+        oidc_client_id: 'gatehouse',
+        oidc_client_secret: 's',
+      },
     })
     const role_fields = {
       role_type: 'oidc',
@@ -247,10 +251,18 @@ describe('an unsaved role', () => {
       bound_claims: { repository: 'acme/shop' },
     }
     const explain = (jwt: string, fields: object = {}) =>
-      fixture.explain(mount, { role: 'people', jwt, id_token: true, role_fields: { ...role_fields, ...fields } })
+      fixture.explain(mount, {
+        role: 'people',
+        jwt,
+        id_token: true,
+        role_fields: { ...role_fields, ...fields },
+      })
     const verdicts = (data: Fields | undefined) =>
       Object.fromEntries(
-        (data?.['checks'] as unknown as { name: string; verdict: string }[]).map((one) => [one.name, one.verdict]),
+        (data?.['checks'] as unknown as { name: string; verdict: string }[]).map((one) => [
+          one.name,
+          one.verdict,
+        ]),
       )
 
     const jwt = await fixture.sign({ nonce: 'n' })
