@@ -11,7 +11,10 @@ const explained = async (at: PodMount, refused: Answer) =>
 
 const verdicts = (data: Awaited<ReturnType<typeof explained>>, of: 'checks' | 'now_checks') =>
   Object.fromEntries(
-    (data?.[of] as unknown as { name: string; verdict: string }[]).map((one) => [one.name, one.verdict]),
+    ((data?.[of] ?? []) as unknown as { name: string; verdict: string }[]).map((one) => [
+      one.name,
+      one.verdict,
+    ]),
   )
 
 describe('a refused login of a pod', () => {

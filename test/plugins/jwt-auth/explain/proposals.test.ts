@@ -259,7 +259,7 @@ describe('an unsaved role', () => {
       })
     const verdicts = (data: Fields | undefined) =>
       Object.fromEntries(
-        (data?.['checks'] as unknown as { name: string; verdict: string }[]).map((one) => [
+        ((data?.['checks'] ?? []) as unknown as { name: string; verdict: string }[]).map((one) => [
           one.name,
           one.verdict,
         ]),
