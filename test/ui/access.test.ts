@@ -298,3 +298,45 @@ test('an entity whose name is markup is shown as text, disabled, and deleted', a
   await page.getByRole('heading', { name: 'ada@example.com' }).waitFor()
   expect(complaints).toEqual([])
 })
+
+test('tokens are sorted by a heading, or by a list on a phone; the order survives a page that is opened and left', async () => {
+  for (const [name, ttl] of [
+    ['b-two', '2h'],
+    ['a-one', '3h'],
+    ['c-three', '1h'],
+  ])
+    await server.root.write('auth/token/create', { policies: ['default'], ttl, display_name: name })
+  await using opened = await open(await tokenOf('root'), '/tokens')
+  const { page, complaints } = opened
+  await page.getByRole('textbox', { name: 'Filter' }).fill('token-')
+  const names = page.getByRole('table', { name: 'Tokens' }).getByRole('link', { name: /^token-[abc]-/ })
+  const shown = async (first: string) => {
+    await page.getByRole('row').nth(1).getByRole('link', { name: first }).waitFor()
+    return (await names.allTextContents()).map((name) => name.replace('token-', ''))
+  }
+  const heading = (name: string) => page.getByRole('columnheader', { name })
+  await heading('Name').getByRole('button').press('Enter')
+  expect(await shown('a-one')).toEqual(['a-one', 'b-two', 'c-three'])
+  expect(await heading('Name').getAttribute('aria-sort')).toBe('ascending')
+  await heading('Time left').getByRole('button').click()
+  expect(await shown('c-three')).toEqual(['c-three', 'b-two', 'a-one'])
+  await heading('Time left').getByRole('button').click()
+  expect(await heading('Time left').getAttribute('aria-sort')).toBe('descending')
+  expect(await heading('Name').getAttribute('aria-sort')).toBe('none')
+  await expectAccessible(page)
+
+  await page.getByRole('link', { name: 'token-b-two' }).click()
+  await page.getByRole('heading', { name: 'token-b-two' }).waitFor()
+  await page.goBack()
+  expect(await shown('a-one')).toEqual(['a-one', 'b-two', 'c-three'])
+  expect(await page.getByRole('textbox', { name: 'Filter' }).inputValue()).toBe('token-')
+
+  await page.setViewportSize({ width: 360, height: 800 })
+  const order = page.getByRole('combobox', { name: 'Sort by' })
+  expect(await order.inputValue()).toBe('-left')
+  await order.selectOption('Time left, ascending')
+  expect(await shown('c-three')).toEqual(['c-three', 'b-two', 'a-one'])
+  await expectAccessible(page)
+  await page.setViewportSize({ width: 1280, height: 720 })
+  expect(complaints).toEqual([])
+})

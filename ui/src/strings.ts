@@ -40,6 +40,12 @@ export const strings = {
     secrets: (names: string) => `Secrets are not shown: ${names}.`,
   },
   noMatch: 'No entry matches.',
+  sort: {
+    by: 'Sort by',
+    none: 'as listed',
+    ascending: (column: string) => `${column}, ascending`,
+    descending: (column: string) => `${column}, descending`,
+  },
   unsaved: {
     question: 'Leave without saving?',
     hint: 'What you typed is lost.',
@@ -1215,7 +1221,8 @@ export const strings = {
     name: 'Name',
     id: 'Id',
     filters: { entities: 'Filter by name, alias or id', groups: 'Filter by name or id' },
-    firstOnes: (count: number) => `These are the first ${count.toLocaleString()}. Others open by their id.`,
+    firstOnes: (count: number) =>
+      `These are the first ${count.toLocaleString()}. Filter and order concern these only; others open by their id.`,
     open: 'Open',
     save: 'Save',
     saved: 'Saved',
@@ -1284,7 +1291,7 @@ export const strings = {
     allTokens: 'All tokens',
     filterTokens: 'Filter by name, method, entity or policy',
     shownTokens: (shown: number, all: number, isMore: boolean) =>
-      `${shown.toLocaleString()} of ${all.toLocaleString()} are shown.${isMore ? ' There are more.' : ''}`,
+      `${shown.toLocaleString()} of ${all.toLocaleString()} are shown.${isMore ? ' There are more: filter and order concern these only.' : ''}`,
     moreTokens: 'Load more',
     noTokens: 'It has no tokens that are stored.',
     method: 'Method',

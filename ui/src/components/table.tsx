@@ -1,5 +1,6 @@
 import { type CSSProperties, type ReactNode, useRef } from 'react'
 import { NoMatch } from './empty-state.tsx'
+import { Headings, OrderSelect, useOrder } from './order.tsx'
 import { titleCutText } from './title-cut-text.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
 import { rowHeight, useRows } from './use-rows.ts'
@@ -11,6 +12,8 @@ export type Column<Row> = {
   readonly width?: string
   /** Longer texts are wrapped, up to three lines; others are cut at the end of the line. */
   readonly wraps?: boolean
+  /** If readers may sort the rows by it. */
+  readonly by?: (row: Row) => string | number
   readonly cell: (row: Row) => ReactNode
 }
 
@@ -33,57 +36,57 @@ const leastShareRem = 10
 const widestCardsRem = 56.25
 
 /** A table of any length: only the rows in sight are in the document. A row that does not fit is a card. */
-export function Table<Row>({ name, label, columns, rows, keyOf }: Props<Row>) {
+export function Table<Row>({ name, label, columns, rows: given, keyOf }: Props<Row>) {
+  const { sorted: rows, ...choice } = useOrder(name, columns, given)
   const scroller = useRef<HTMLDivElement>(null)
   const neededRem = columns.reduce((sum, column) => sum + leastRemOf(column), 1)
   const areCards = useIsNarrow(scroller, Math.min(neededRem, widestCardsRem))
   const virtual = useRows(name, rows, keyOf, scroller, areCards ? cardHeight(columns.length) : rowHeight)
   return (
-    // biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard
-    <div className="table-scroller" ref={scroller} tabIndex={0} role="group" aria-label={label}>
-      <div
-        role="table"
-        aria-label={label}
-        aria-rowcount={rows.length + 1}
-        className={areCards ? 'table cards' : 'table'}
-        data-rows={name}
-        style={tracksOf(columns, neededRem)}
-        onPointerOver={titleCutText}
-      >
-        <div role="rowgroup" className="table-head">
-          <div role="row" aria-rowindex={1} className="table-row">
-            {columns.map(({ id, title }) => (
-              <div role="columnheader" key={id}>
-                {title}
-              </div>
-            ))}
+    <>
+      {areCards && <OrderSelect columns={columns} {...choice} />}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: a region that scrolls must be reachable by keyboard */}
+      <div className="table-scroller" ref={scroller} tabIndex={0} role="group" aria-label={label}>
+        <div
+          role="table"
+          aria-label={label}
+          aria-rowcount={rows.length + 1}
+          className={areCards ? 'table cards' : 'table'}
+          data-rows={name}
+          style={tracksOf(columns, neededRem)}
+          onPointerOver={titleCutText}
+        >
+          <div role="rowgroup" className="table-head">
+            <div role="row" aria-rowindex={1} className="table-row">
+              <Headings columns={columns} {...choice} />
+            </div>
+          </div>
+          <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
+            {virtual.getVirtualItems().map((item) => {
+              const row = rows[item.index]
+              return row === undefined ? null : (
+                <div
+                  role="row"
+                  aria-rowindex={item.index + 2}
+                  key={item.key}
+                  ref={virtual.measureElement}
+                  data-index={item.index}
+                  className="table-row"
+                  style={{ transform: `translateY(${item.start}px)` }}
+                >
+                  {columns.map(({ id, title, wraps = false, cell }) => (
+                    <div role="cell" key={id} data-title={title} className={wraps ? 'wraps' : ''}>
+                      {cell(row)}
+                    </div>
+                  ))}
+                </div>
+              )
+            })}
           </div>
         </div>
-        <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
-          {virtual.getVirtualItems().map((item) => {
-            const row = rows[item.index]
-            return row === undefined ? null : (
-              <div
-                role="row"
-                aria-rowindex={item.index + 2}
-                key={item.key}
-                ref={virtual.measureElement}
-                data-index={item.index}
-                className="table-row"
-                style={{ transform: `translateY(${item.start}px)` }}
-              >
-                {columns.map(({ id, title, wraps = false, cell }) => (
-                  <div role="cell" key={id} data-title={title} className={wraps ? 'wraps' : ''}>
-                    {cell(row)}
-                  </div>
-                ))}
-              </div>
-            )
-          })}
-        </div>
+        {rows.length === 0 && <NoMatch />}
       </div>
-      {rows.length === 0 && <NoMatch />}
-    </div>
+    </>
   )
 }
 

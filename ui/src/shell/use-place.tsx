@@ -64,6 +64,16 @@ export function useGo(): (target: Target, options?: { readonly replace?: boolean
 /** A link to a folder is not the current place while something in it is. */
 const exactly = { exact: true, includeSearch: false }
 
+/** A parameter of the present address, such as a filter, and how it is changed: the back button leads to it again. */
+export function useParameter(name: string): readonly [string, (value: string) => void] {
+  const place = usePlace()
+  const go = useGo()
+  return [
+    place.search[name] ?? '',
+    (value) => go({ ...place, search: { ...place.search, [name]: value } }, { replace: true }),
+  ]
+}
+
 type LinkProps = Target & {
   readonly children: ReactNode
   readonly className?: string

@@ -4,7 +4,7 @@ import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { usePeople } from '../../shell/people.ts'
-import { useGo, usePlace } from '../../shell/use-place.tsx'
+import { useParameter } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { listTokens } from './calls.ts'
 import { rowsOf, type TokenRow, TokenTable } from './token-table.tsx'
@@ -17,9 +17,7 @@ const pageSize = 1000
 /** Every token, a page at a time, with a filter over the pages that are here. */
 export function AllTokens() {
   const { people } = usePeople()
-  const { search } = usePlace()
-  const go = useGo()
-  const filter = search['filter'] ?? ''
+  const [filter, setFilter] = useParameter('filter')
   const { data, error, hasNextPage, isFetchingNextPage, fetchNextPage } = useInfiniteQuery({
     queryKey: ['tokens'],
     initialPageParam: '',
@@ -51,9 +49,7 @@ export function AllTokens() {
               label={text.filterTokens}
               hint={text.shownTokens(shown.length, rows.length, hasNextPage)}
               value={filter}
-              onChange={(value) =>
-                go({ view: 'access', parts: ['tokens'], search: { filter: value } }, { replace: true })
-              }
+              onChange={setFilter}
             />
           </search>
           <TokenTable rows={shown} />

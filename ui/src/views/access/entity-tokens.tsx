@@ -35,6 +35,7 @@ export function EntityTokens({ id, name }: { readonly id: string; readonly name:
       <Failure error={error ?? undefined} />
       {data?.length === 0 && <p className="hint">{text.noTokens}</p>}
       {data !== undefined && data.length > 0 && <TokenTable rows={data} />}
+      {isMore && <p className="hint">{text.shownTokens(mostListed, mostListed, true)}</p>}
       {mayRevoke && (!mayList || data !== undefined) && (
         <div className="actions">
           <Confirm

@@ -5,7 +5,7 @@ import { Field } from '../../components/field.tsx'
 import { Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { labelOf, type Person } from '../../shell/people.ts'
-import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { PlaceLink, useParameter } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 
 const text = strings.access
@@ -23,9 +23,7 @@ type Props = {
 
 /** Objects with an id and a name. */
 export function NamedList({ tab, empty, emptyNext, request, found, error, isPartial = false }: Props) {
-  const { search } = usePlace()
-  const go = useGo()
-  const filter = search['filter'] ?? ''
+  const [filter, setFilter] = useParameter('filter')
   const shown = (found ?? [])
     .filter(({ id, name, aliases }) =>
       [id, name, ...aliases].some((one) => folded(one).includes(folded(filter))),
@@ -47,9 +45,7 @@ export function NamedList({ tab, empty, emptyNext, request, found, error, isPart
               label={text.filters[tab]}
               hint={isPartial ? text.firstOnes(found.length) : undefined}
               value={filter}
-              onChange={(value) =>
-                go({ view: 'access', parts: [tab], search: { filter: value } }, { replace: true })
-              }
+              onChange={setFilter}
             />
           </search>
           <Table
@@ -59,6 +55,7 @@ export function NamedList({ tab, empty, emptyNext, request, found, error, isPart
               {
                 id: 'name',
                 title: text.name,
+                by: labelOf,
                 cell: (one: Person) => (
                   <PlaceLink view="access" parts={[tab, one.id]}>
                     {labelOf(one)}
@@ -66,7 +63,7 @@ export function NamedList({ tab, empty, emptyNext, request, found, error, isPart
                 ),
               },
               ...(tab === 'entities'
-                ? [{ id: 'aliases', title: text.aliases, cell: (one: Person) => one.aliases.join(', ') }]
+                ? [{ id: 'aliases', title: text.aliases, by: namesOf, cell: namesOf }]
                 : []),
               { id: 'id', title: text.id, cell: ({ id }: Person) => <code>{id}</code> },
             ]}
@@ -79,5 +76,6 @@ export function NamedList({ tab, empty, emptyNext, request, found, error, isPart
   )
 }
 
+const namesOf = ({ aliases }: Person) => aliases.join(', ')
 const folded = (text: string) => text.toLowerCase()
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)

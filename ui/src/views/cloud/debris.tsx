@@ -50,10 +50,17 @@ export function Debris({ mount }: Mount) {
 type Left = { readonly kind: string; readonly id: string; readonly name: string }
 
 const objectColumns = <Row extends Left>(): readonly Column<Row>[] => [
-  { id: 'kind', title: text.kind, width: '10rem', cell: ({ kind }) => text.kinds[kind] ?? kind },
+  {
+    id: 'kind',
+    title: text.kind,
+    width: '10rem',
+    by: ({ kind }) => kind,
+    cell: ({ kind }) => text.kinds[kind] ?? kind,
+  },
   {
     id: 'object',
     title: text.object,
+    by: ({ name }) => name,
     width: '2fr',
     cell: ({ id, name }) => (
       <span className="object">
@@ -69,6 +76,7 @@ const debrisColumns: readonly Column<DebrisObject>[] = [
     id: 'age',
     title: text.age,
     width: '12rem',
+    by: ({ since }) => -Date.parse(since),
     cell: ({ since, tries }) => (
       <span title={since}>
         {shortDuration((serverNow() - Date.parse(since)) / 1000)}, {text.tries(tries)}

@@ -63,6 +63,7 @@ const columnsOf = (mount: string): readonly Column<Row>[] => [
   {
     id: 'role',
     title: text.role,
+    by: ({ role }) => role,
     cell: ({ role }) => (
       <PlaceLink view="cloud" parts={[mount, 'roles', role]}>
         {role}

@@ -53,13 +53,20 @@ const columnsOf = (mount: string): readonly Column<Pool>[] => [
   {
     id: 'role',
     title: text.role,
+    by: ({ role }) => role,
     cell: ({ role }) => (
       <PlaceLink view="cloud" parts={[mount, 'roles', role]}>
         {role}
       </PlaceLink>
     ),
   },
-  { id: 'ready', title: text.ready, width: '8rem', cell: ({ ready, size }) => text.readyOf(ready, size) },
+  {
+    id: 'ready',
+    title: text.ready,
+    width: '8rem',
+    by: ({ ready, size }) => ready - size,
+    cell: ({ ready, size }) => text.readyOf(ready, size),
+  },
   {
     id: 'oldest',
     title: text.oldest,

@@ -69,6 +69,7 @@ const columnsOf = (mount: string): readonly Column<string>[] => [
   {
     id: 'name',
     title: text.role,
+    by: (name) => name,
     cell: (name) => (
       <PlaceLink view="cloud" parts={[mount, 'static', name]}>
         {name}

@@ -58,6 +58,7 @@ const columnsOf = (
     id: 'time',
     title: text.time,
     width: '14rem',
+    by: ({ newest: { time } }) => Date.parse(time),
     wraps: true,
     cell: ({ newest: { time, request_id }, count, since }) => (
       <>
@@ -81,6 +82,7 @@ const columnsOf = (
     id: 'reason',
     title: text.reason,
     width: '2fr',
+    by: ({ newest: { reason } }) => reason,
     wraps: true,
     cell: ({ newest: { reason, cause } }) => (
       <>
@@ -93,6 +95,7 @@ const columnsOf = (
     id: 'from',
     title: text.from,
     width: '10rem',
+    by: ({ newest: { remote_address } }) => remote_address,
     cell: ({ newest: { remote_address } }) => <code>{remote_address}</code>,
   },
 ]

@@ -62,7 +62,7 @@ function NewRoleLink({ mount }: { readonly mount: string }) {
 
 /** The roles of a mount, with what the linter says of them. */
 function ListedRoles({ mount }: { readonly mount: string }) {
-  const { parts } = usePlace()
+  const { parts, search } = usePlace()
   const params = { jwt_mount_path: mount }
   const path = `auth/${mount}/lint`
   const { can } = useCapabilities([path])
@@ -89,7 +89,7 @@ function ListedRoles({ mount }: { readonly mount: string }) {
           <Table
             name="login-roles"
             label={text.tabs.roles}
-            columns={columnsOf(mount, findings)}
+            columns={columnsOf(mount, findings, search)}
             rows={roles.data}
             keyOf={(name) => name}
           />
@@ -102,12 +102,17 @@ function ListedRoles({ mount }: { readonly mount: string }) {
   )
 }
 
-const columnsOf = (mount: string, findings: readonly Finding[]): readonly Column<string>[] => [
+const columnsOf = (
+  mount: string,
+  findings: readonly Finding[],
+  search: Readonly<Record<string, string | undefined>>,
+): readonly Column<string>[] => [
   {
     id: 'name',
     title: text.role,
+    by: (name) => name,
     cell: (name) => (
-      <PlaceLink view="logins" parts={[mount, 'roles', name]}>
+      <PlaceLink view="logins" parts={[mount, 'roles', name]} search={search}>
         {name}
       </PlaceLink>
     ),
@@ -115,6 +120,7 @@ const columnsOf = (mount: string, findings: readonly Finding[]): readonly Column
   {
     id: 'findings',
     title: text.findings,
+    by: (name) => -findings.filter(({ role }) => role === name).length,
     cell: (name) =>
       findings
         .filter(({ role }) => role === name)

@@ -31,7 +31,7 @@ type Mount = { readonly mount: string }
 
 /** The people who log in to a mount of type `userpass`, and who of them is locked out. */
 export function Users({ mount }: Mount) {
-  const { parts } = usePlace()
+  const { parts, search } = usePlace()
   const { data, error } = useQuery({
     queryKey: ['users', mount],
     queryFn: ({ signal }) => keysOf(listUsers({ params: { userpass_mount_path: mount } }, { signal })),
@@ -53,8 +53,9 @@ export function Users({ mount }: Mount) {
               {
                 id: 'name',
                 title: text.user,
+                by: (name: string) => name,
                 cell: (name: string) => (
-                  <PlaceLink view="logins" parts={[mount, 'users', name]}>
+                  <PlaceLink view="logins" parts={[mount, 'users', name]} search={search}>
                     {name}
                   </PlaceLink>
                 ),
@@ -62,6 +63,7 @@ export function Users({ mount }: Mount) {
               {
                 id: 'lock',
                 title: text.state,
+                by: (name: string) => (locks.of(name) === undefined ? 1 : 0),
                 cell: (name: string) =>
                   locks.of(name) !== undefined && <State kind="bad">{text.locked}</State>,
               },

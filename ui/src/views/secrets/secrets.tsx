@@ -37,6 +37,7 @@ const columns: readonly Column<SecretMount>[] = [
   {
     id: 'path',
     title: text.mount,
+    by: ({ path }) => path,
     cell: ({ path }) => (
       <PlaceLink view="secrets" parts={[path]}>
         {path}

@@ -64,13 +64,20 @@ const columnsOf = (kind: Kind): readonly Column<Row>[] => [
   {
     id: 'path',
     title: text.path,
+    by: ({ path }) => path,
     cell: ({ path }) => (
       <PlaceLink view="system" parts={[kind, path]} className="mono">
         {path}
       </PlaceLink>
     ),
   },
-  { id: 'type', title: text.type, width: '8rem', cell: ({ mount }) => typeOf(mount) },
+  {
+    id: 'type',
+    title: text.type,
+    width: '8rem',
+    by: ({ mount }) => typeOf(mount),
+    cell: ({ mount }) => typeOf(mount),
+  },
   {
     id: 'description',
     title: text.description,

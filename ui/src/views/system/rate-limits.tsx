@@ -44,8 +44,13 @@ export function RateLimits() {
           name="rate-limits"
           label={text.tabs.limits}
           columns={[
-            { id: 'name', title: text.name, cell: ({ name }: Limit) => name },
-            { id: 'path', title: text.path, cell: ({ path }: Limit) => <code>{path || '/'}</code> },
+            { id: 'name', title: text.name, by: ({ name }: Limit) => name, cell: ({ name }: Limit) => name },
+            {
+              id: 'path',
+              title: text.path,
+              by: ({ path }: Limit) => path,
+              cell: ({ path }: Limit) => <code>{path || '/'}</code>,
+            },
             {
               id: 'rate',
               title: text.rate,
