@@ -164,7 +164,12 @@ const visits = (): readonly Visit[] => [
   { table: 'secret-ids', place: 'logins/programs/roles/nightly' },
   { table: 'messages', place: 'messages' },
   { table: 'acknowledgements', place: `messages/${messageId}` },
-  { table: 'policies', place: 'access/policies' },
+  {
+    table: 'policies',
+    place: 'access/policies',
+    // a name becomes a link once it is known that the token may read it
+    prepare: (page) => page.getByRole('link', { name: 'default', exact: true }).waitFor(),
+  },
   { table: 'tokens', place: 'access/tokens' },
   { table: 'entities-or-groups', place: 'access/entities' },
   { table: 'leases', place: 'leases' },
