@@ -2,18 +2,24 @@ import { useMemo } from 'react'
 import { useParameter } from '../shell/use-place.tsx'
 import { strings } from '../strings.ts'
 import { Select } from './select.tsx'
-import type { Column } from './table.tsx'
 
 /** The id of a column, with `-` in front for the other direction; empty: as the rows were given. */
 type Order = string
 
-type Orderable<Row> = Pick<Column<Row>, 'id' | 'title' | 'by'>
+export type Sortable<Row> = {
+  readonly id: string
+  readonly title: string
+  /** If readers may sort the rows by it. */
+  readonly by?: (row: Row) => string | number
+}
 
-const directionOf = (order: Order, id: string) =>
+type Ordering = { readonly order: Order; readonly setOrder: (order: Order) => void }
+
+export const directionOf = (order: Order, id: string) =>
   order === id ? 'ascending' : order === `-${id}` ? 'descending' : 'none'
 
 /** The rows of a table in the order that its reader has chosen. It is a part of the address. */
-export function useOrder<Row>(table: string, columns: readonly Orderable<Row>[], rows: readonly Row[]) {
+export function useOrder<Row>(table: string, columns: readonly Sortable<Row>[], rows: readonly Row[]) {
   const [order, setOrder] = useParameter(`sort-${table}`)
   const sorted = useMemo(() => {
     const by = columns.find(({ id }) => directionOf(order, id) !== 'none')?.by
@@ -29,29 +35,22 @@ const { compare: compareTexts } = new Intl.Collator(undefined, { numeric: true }
 const compare = (a: string | number, b: string | number): number =>
   typeof a === 'number' && typeof b === 'number' ? a - b : compareTexts(String(a), String(b))
 
-type Choice<Row> = { readonly order: Order; readonly setOrder: (order: Order) => void } & {
-  readonly columns: readonly Orderable<Row>[]
+/** In the heading of a column. A press sorts, another one turns the order around, and a third one ends it. */
+export function SortButton<Row>({
+  column: { id, title },
+  order,
+  setOrder,
+}: Ordering & { column: Sortable<Row> }) {
+  const direction = directionOf(order, id)
+  const next = { none: id, ascending: `-${id}`, descending: '' }[direction]
+  return (
+    <button type="button" className={`sort ${direction}`} onClick={() => setOrder(next)}>
+      {title}
+    </button>
+  )
 }
 
-/** The headings of the columns. A press sorts, another one turns the order around, and a third one ends it. */
-export const Headings = <Row,>({ columns, order, setOrder }: Choice<Row>) =>
-  columns.map(({ id, title, by }) => {
-    if (by === undefined)
-      return (
-        <div role="columnheader" key={id}>
-          {title}
-        </div>
-      )
-    const direction = directionOf(order, id)
-    const next = { none: id, ascending: `-${id}`, descending: '' }[direction]
-    return (
-      <div role="columnheader" key={id} aria-sort={direction}>
-        <button type="button" className={`sort ${direction}`} onClick={() => setOrder(next)}>
-          {title}
-        </button>
-      </div>
-    )
-  })
+type Choice<Row> = Ordering & { readonly columns: readonly Sortable<Row>[] }
 
 /** The same choice where the rows are cards, which have no heading in sight. */
 export function OrderSelect<Row>({ columns, order, setOrder }: Choice<Row>) {

@@ -1,19 +1,15 @@
 import { type CSSProperties, type ReactNode, useRef } from 'react'
 import { NoMatch } from './empty-state.tsx'
-import { Headings, OrderSelect, useOrder } from './order.tsx'
+import { directionOf, OrderSelect, type Sortable, SortButton, useOrder } from './order.tsx'
 import { titleCutText } from './title-cut-text.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
 import { rowHeight, useRows } from './use-rows.ts'
 
-export type Column<Row> = {
-  readonly id: string
-  readonly title: string
+export type Column<Row> = Sortable<Row> & {
   /** A share of the width, `2fr`, or as much as its texts need, `12rem`. */
   readonly width?: string
   /** Longer texts are wrapped, up to three lines; others are cut at the end of the line. */
   readonly wraps?: boolean
-  /** If readers may sort the rows by it. */
-  readonly by?: (row: Row) => string | number
   readonly cell: (row: Row) => ReactNode
 }
 
@@ -58,7 +54,19 @@ export function Table<Row>({ name, label, columns, rows: given, keyOf }: Props<R
         >
           <div role="rowgroup" className="table-head">
             <div role="row" aria-rowindex={1} className="table-row">
-              <Headings columns={columns} {...choice} />
+              {columns.map((column) => (
+                <div
+                  role="columnheader"
+                  key={column.id}
+                  aria-sort={column.by && directionOf(choice.order, column.id)}
+                >
+                  {column.by === undefined || areCards ? (
+                    column.title
+                  ) : (
+                    <SortButton column={column} {...choice} />
+                  )}
+                </div>
+              ))}
             </div>
           </div>
           <div role="rowgroup" className="table-body" style={{ height: virtual.getTotalSize() }}>
