@@ -47,8 +47,10 @@ const commands: Readonly<Record<string, ListedCommand>> = {
     load: async () => (await import('./restore.ts')).restore,
   },
   verify: {
-    usage: '[FILE]',
-    summary: 'Check a backup or the database',
+    usage:
+      '[FILE] | --against URL --against-token-file FILE --to URL --to-token-file FILE ' +
+      '[--only SECTIONS] [--except MOUNTS] [--json]',
+    summary: 'Check a backup or the database, or compare this server with another one',
     load: async () => (await import('./verify.ts')).verify,
   },
   'storage-copy': {
@@ -59,8 +61,10 @@ const commands: Readonly<Record<string, ListedCommand>> = {
   import: {
     usage:
       '--from URL --from-token-file FILE --to URL --to-token-file FILE ' +
-      '[--only policies,auth,identity,kv,messages,namespaces] [--dry-run] [--update] [--report FILE]',
-    summary: 'Copy a running Vault, OpenBao or Gatehouse into a running Gatehouse',
+      '[--only policies,auth,identity,kv,messages,namespaces] [--except MOUNTS] [--dry-run] [--update] ' +
+      '[--watch [--every SECONDS]] [--passwords] [--secret-ids FILE] [--report FILE] | ' +
+      '--plan [--json] --from URL --from-token-file FILE',
+    summary: 'Copy a running Vault, OpenBao or Gatehouse into a running Gatehouse, or plan that',
     load: async () => (await import('./import.ts')).importCommand,
   },
   support: {

@@ -1,48 +1,94 @@
-import { readFile } from 'node:fs/promises'
 import { systemCode, writePrivateFile } from '../lib/system/private-file.ts'
-import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
-import { importServer, isSection, type Section, sections } from './import/import-server.ts'
-import { RemoteServer } from './import/remote-server.ts'
+import { type Command, CommandError } from './command.ts'
+import { readImportArguments } from './import/arguments.ts'
+import { importServer } from './import/import-server.ts'
+import { Passwords } from './import/passwords.ts'
+import { planOf } from './import/plan.ts'
+import { planText } from './import/plan-text.ts'
+import type { RemoteServer } from './import/remote-server.ts'
 import { ImportReport } from './import/report.ts'
+import { watchUntilCutOver } from './import/watch.ts'
 
 /**
  * `gatehouse import --from URL --from-token-file FILE --to URL --to-token-file FILE` copies a running Vault,
- * OpenBao or Gatehouse into a running Gatehouse, through both APIs. Exit codes: 0 all imported, 1 something
- * could not be, 2 usage, 3 a server cannot be reached or rejects its token, 130 or 143 interrupted. docs/import.md
+ * OpenBao or Gatehouse into a running Gatehouse, through both APIs; `--plan` only says what it would find. Exit
+ * codes: 0 all imported, 1 something could not be, 2 usage, 3 a server cannot be reached or rejects its token, 130
+ * or 143 interrupted. docs/import.md
  */
 export const importCommand: Command = async (args) => {
-  const { from, to, only, isDryRun, isUpdate, reportFile } = await readArguments(args)
-  await from.check()
-  await to.check()
-  const report = new ImportReport()
-  // a file that cannot be written is told before the work
-  if (reportFile !== undefined) write(reportFile, { dry_run: isDryRun, complete: false, ...report.toJSON() })
+  const given = await readImportArguments(args)
+  await given.from.check()
+  if (given.isPlan) return plan(given.from, given.isJson)
+  await given.to.check()
+  await run(given)
+}
+
+async function plan(from: RemoteServer, isJson: boolean): Promise<void> {
+  const plan = await planOf(from)
+  const { comes, stays, unread } = plan
+  process.stdout.write(isJson ? `${JSON.stringify({ comes, stays, unread }, null, 1)}\n` : planText(plan))
+  if (unread.length > 0) process.exitCode = 1
+}
+
+type Given = Extract<Awaited<ReturnType<typeof readImportArguments>>, { isPlan: false }>
+
+async function run({ reportFile, isDryRun, isWatch, hasPasswords, ...given }: Given): Promise<void> {
   const progress = (text: string) => void process.stderr.write(`${text}\n`)
-  const reported = (complete: boolean) => {
-    write(reportFile, { dry_run: isDryRun, complete, ...report.toJSON() })
-    progress(`${isDryRun ? 'dry run: ' : ''}${report.summary()}`)
+  const passwords = hasPasswords ? new Passwords() : undefined
+  if (hasPasswords) progress('--passwords: reads the password hashes of users from sys/raw of the source')
+  if (given.secretIds !== undefined)
+    progress(`--secret-ids: registers ${given.secretIds.length} secret ids of the file on the target`)
+  let report = new ImportReport()
+  let left: object = {}
+  const write = (complete: boolean) =>
+    writeReport(reportFile, { dry_run: isDryRun, complete, ...left, ...report.toJSON() })
+  // a file that cannot be written is told before the work
+  if (reportFile !== undefined) write(false)
+  const pass = async (writes: boolean) => {
+    const own = new ImportReport()
+    if (writes || isDryRun) report = own
+    const { from, to, only, except, isUpdate, secretIds } = given
+    const common = { from, to, report: own, isDryRun: !writes, isUpdate, except }
+    const told = isWatch ? () => {} : progress
+    const more = { ...(passwords && { passwords }), ...(secretIds && { secretIds }) }
+    await importServer({ ...common, ...more, progress: told }, only)
+    if (!isWatch) progress(`${isDryRun ? 'dry run: ' : ''}${own.summary()}`)
+    return own
   }
-  for (const [signal, code] of [
-    ['SIGINT', 130],
-    ['SIGTERM', 143],
-  ] as const)
-    process.once(signal, () => {
-      reported(false)
-      process.exit(code)
-    })
+  const cutOver = new AbortController()
+  onSignals(isWatch ? cutOver : undefined, () => write(false))
   let failure: unknown
   try {
-    await importServer({ from, to, report, isDryRun, isUpdate, progress }, only)
+    if (isWatch) {
+      const { everySeconds } = given
+      const items = await watchUntilCutOver({ everySeconds, cutOver: cutOver.signal, pass, progress })
+      left = { left: items }
+      if (items.length > 0) process.exitCode = 1
+    } else await pass(!isDryRun)
   } catch (error) {
     failure = error
+    progress(report.summary())
   }
   // what was done before a server failed is reported too
-  reported(failure === undefined)
+  write(failure === undefined)
   if (failure !== undefined) throw failure
   if (report.counts.failed > 0) process.exitCode = 1
 }
 
-function write(file: string | undefined, report: object): void {
+/** A first SIGINT cuts over, if something is watched; any other signal interrupts. */
+function onSignals(cutOver: AbortController | undefined, interrupted: () => void): void {
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const)
+    process.on(signal, () => {
+      if (signal === 'SIGINT' && cutOver?.signal.aborted === false) return cutOver.abort()
+      interrupted()
+      process.exit(code)
+    })
+}
+
+function writeReport(file: string | undefined, report: object): void {
   const text = `${JSON.stringify(report, null, 1)}\n`
   if (file === undefined) return void process.stdout.write(text)
   try {
@@ -50,38 +96,4 @@ function write(file: string | undefined, report: object): void {
   } catch (cause) {
     throw new CommandError(`cannot write ${file}: ${systemCode(cause)}`, { cause })
   }
-}
-
-async function readArguments(args: string[]) {
-  const text = { type: 'string' } as const
-  const flag = { type: 'boolean', default: false } as const
-  const tokenFiles = { 'from-token-file': text, 'to-token-file': text }
-  const flags = { 'dry-run': flag, update: flag }
-  const options = { from: text, to: text, ...tokenFiles, only: text, report: text, ...flags }
-  const { values } = parsedArguments({ args, options })
-  const only = values.only?.split(',').map((name) => name.trim()) ?? sections
-  const unknown = only.filter((name) => !isSection(name))
-  if (unknown.length > 0) throw new UsageError(`--only: ${unknown.join()} is not one of ${sections.join()}`)
-  return {
-    from: await serverOf('--from', values.from, values['from-token-file']),
-    to: await serverOf('--to', values.to, values['to-token-file']),
-    only: new Set<Section>(only.filter(isSection)),
-    isDryRun: values['dry-run'],
-    isUpdate: values.update,
-    reportFile: values.report,
-  }
-}
-
-async function serverOf(name: string, address: string | undefined, file: string | undefined) {
-  if (address === undefined || file === undefined) throw new UsageError()
-  const url = URL.canParse(address) ? new URL(address) : undefined
-  const isHttp = url?.protocol === 'http:' || url?.protocol === 'https:'
-  if (url === undefined || !isHttp || url.username !== '' || url.password !== '')
-    throw new UsageError(`${name}: not an http or https address`)
-  const token = await readFile(file, 'utf8').catch((cause: unknown) => {
-    throw new UsageError(`${name}-token-file: cannot read ${file}: ${systemCode(cause)}`, { cause })
-  })
-  if (!/^[\x21-\x7e]+$/.test(token.trim()))
-    throw new UsageError(`${name}-token-file: ${file} does not hold one token`)
-  return new RemoteServer(`${name} ${url.origin}`, url, token.trim())
 }

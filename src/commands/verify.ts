@@ -7,10 +7,11 @@ import { keysOf, openForReading, type StoreSource, settingsOf, sourceOf } from '
 
 /**
  * `gatehouse verify [FILE]` checks a backup, or without FILE the database that the settings name: structure,
- * number and digest of its records, and with the seal key also that each record can be opened.
- * docs/operations.md#backup-and-restore
+ * number and digest of its records, and with the seal key also that each record can be opened. With `--against`, it
+ * compares two running servers. docs/operations.md#backup-and-restore
  */
 export const verify: Command = async (args) => {
+  if (args.includes('--against')) return (await import('./verify-against.ts')).verifyAgainst(args)
   const [given, ...more] = args
   if (given?.startsWith('-') === true || more.length > 0) throw new UsageError()
   const config = settingsOf(process.env)

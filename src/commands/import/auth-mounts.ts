@@ -1,12 +1,18 @@
-import { randomBytes } from 'node:crypto'
 import { z } from 'zod'
-import { eachOf } from './each.ts'
+import {
+  approle,
+  celRole,
+  importRoles,
+  jwtRole,
+  podRole,
+  tokenRole,
+  userOf,
+  withoutNull,
+} from './auth-roles.ts'
 import { importMount, type MountEntry, mountsAt } from './mounts.ts'
-import { isMountPath, isName, notAName } from './names.ts'
+import { isMountPath, notAName } from './names.ts'
 import { type Body, givenFields, RefusedRequest, type RemoteServer } from './remote-server.ts'
-import { importOne, likeness, listIfThere, noteOf, type Scope } from './scope.ts'
-
-const atOnce = 8
+import { importOne, isLeftOut, likeness, noteOf, type Scope } from './scope.ts'
 
 type Method = (scope: Scope, at: string, entry: MountEntry) => Promise<void>
 
@@ -15,9 +21,12 @@ const methods: Readonly<Record<string, Method>> = {
   oidc: importJwt,
   kubernetes: importKubernetes,
   approle: (scope, at) => importRoles(scope, `${at}/role`, approle),
-  userpass: (scope, at) => importRoles(scope, `${at}/users`, user),
+  userpass: (scope, at, entry) => importRoles(scope, `${at}/users`, userOf(scope, entry)),
   token: (scope, at) => importRoles(scope, `${at}/roles`, tokenRole),
 }
+export const isSupportedMethod = (type: string): boolean =>
+  type === 'ns_token' || Object.hasOwn(methods, type)
+
 /** Login methods of each namespace that need no mount. */
 const builtIn: ReadonlySet<string> = new Set(['token', 'ns_token'])
 const lockable: ReadonlySet<string> = new Set(['approle', 'userpass'])
@@ -27,6 +36,7 @@ export async function importAuthMounts(scope: Scope): Promise<void> {
   const [theirs, ours] = await Promise.all([mountsAt(from, 'auth'), mountsAt(to, 'auth')])
   for (const [path, entry] of theirs) {
     const kind = 'auth_mount'
+    if (isLeftOut(scope, `auth/${path}`)) continue
     if (!isMountPath(path)) {
       report.failed({ kind, namespace, path: `auth/${path}` }, notAName)
       continue
@@ -102,8 +112,7 @@ async function importJwt(scope: Scope, at: string): Promise<void> {
   const config = configOf(await from.read(path))
   if (config !== undefined && isConfigured(config)) {
     const check = async () => {
-      if (hasSecret(config))
-        throw new RefusedRequest(0, 'a server never shows its oidc_client_secret: write it to the target')
+      if (hasSecret(config)) throw new RefusedRequest(0, secretTexts.client)
     }
     await importOne(scope, {
       kind: 'auth_config',
@@ -134,6 +143,25 @@ const configOf = (shown: Body | undefined): Body | undefined => {
 const hasSecret = (config: Body) =>
   'oidc_client_id' in givenFields(config) && config['oidc_public_client'] !== true
 
+const secretTexts = {
+  client: 'a server never shows its oidc_client_secret: write it to the target',
+  reviewer: 'a server never shows its token_reviewer_jwt: write it to the target',
+}
+
+/** What the operator does about a configuration with a secret, which no server shows; undefined: nothing. */
+export async function configSecretOf(
+  from: RemoteServer,
+  at: string,
+  { type }: MountEntry,
+): Promise<string | undefined> {
+  if (type !== 'jwt' && type !== 'oidc' && type !== 'kubernetes') return undefined
+  const config = await from.read(`${at}/config`)
+  if (config === undefined) return undefined
+  if (type === 'kubernetes')
+    return config['token_reviewer_jwt_set'] === true ? secretTexts.reviewer : undefined
+  return hasSecret(config) ? secretTexts.client : undefined
+}
+
 async function importKubernetes(scope: Scope, at: string, entry: MountEntry): Promise<void> {
   const { from, to } = scope
   const path = `${at}/config`
@@ -141,8 +169,7 @@ async function importKubernetes(scope: Scope, at: string, entry: MountEntry): Pr
   if (shown !== undefined) {
     const { token_reviewer_jwt_set: hasReviewer, ...config } = shown
     const check = async () => {
-      if (hasReviewer === true)
-        throw new RefusedRequest(0, 'a server never shows its token_reviewer_jwt: write it to the target')
+      if (hasReviewer === true) throw new RefusedRequest(0, secretTexts.reviewer)
     }
     await importOne(scope, {
       kind: 'auth_config',
@@ -164,87 +191,4 @@ function reviewsRenewals({ running_plugin_version: version }: MountEntry): boole
   const [major = 0, minor = 0, patch = 0] = numbers.map(Number)
   if (major !== 2) return major > 2
   return minor > 7 || (minor === 7 && patch >= 1) || (minor === 6 && patch >= 4)
-}
-
-type RoleKind = {
-  /** Of what a server shows, the fields that a role is written with. */
-  written(role: Body): Body
-  shown?(server: RemoteServer, path: string): Promise<Body>
-  first?(): Body
-  /** Not every server has such roles. */
-  readonly isExtra?: boolean
-  /** What the operator should know about a new role. */
-  notes?(role: Body): readonly string[]
-}
-
-async function importRoles(scope: Scope, at: string, roles: RoleKind): Promise<void> {
-  const { from, to, report, namespace } = scope
-  const kind = 'auth_role'
-  const names = await (roles.isExtra === true ? listIfThere(from, at) : from.list(at))
-  await eachOf(names, atOnce, async (name) => {
-    const path = `${at}/${name}`
-    if (!isName(name)) return report.failed({ kind, namespace, path }, notAName)
-    const roleOn = async (server: RemoteServer): Promise<Body | undefined> => {
-      const shown = await server.read(path)
-      return shown && { ...roles.written(shown), ...(await roles.shown?.(server, path)) }
-    }
-    let theirs: Body | undefined
-    const check = async () => {
-      if (theirs === undefined) throw new RefusedRequest(404, 'the role is gone')
-      return withoutNull(theirs)
-    }
-    const put = async (more: Body = {}) => (await to.write(path, { ...(await check()), ...more })).warnings
-    await importOne(scope, {
-      kind,
-      path,
-      check,
-      exists: async () => {
-        const ours = await roleOn(to)
-        theirs = await roleOn(from)
-        return likeness(theirs ?? {}, ours)
-      },
-      write: async () => {
-        const warnings = await put(roles.first?.())
-        return noteOf([...(roles.notes?.(theirs ?? {}) ?? []), ...warnings])
-      },
-      update: async () => noteOf(await put()),
-    })
-  })
-}
-
-const withoutNull = (body: Body): Body =>
-  Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
-
-const jwtRole: RoleKind = { written: ({ name: _, ...role }) => role }
-const celRole: RoleKind = { ...jwtRole, isExtra: true }
-
-/** Gatehouse shows the field itself. */
-const podRole = (renewal_review: boolean): RoleKind => ({
-  written: (role) => ({ renewal_review, ...role }),
-  notes: (role) =>
-    role['renewal_review'] === false ? ['renewals ask nobody, as on the source: set renewal_review'] : [],
-})
-
-/** A server shows two fields by their old names too. */
-const tokenRole: RoleKind = {
-  written: ({ name: _, period: __, explicit_max_ttl: ___, ...role }) => {
-    const { token_strictly_bind_ip: isBound, ...others } = role
-    // the target refuses the field, even with the value that changes nothing
-    return isBound === true ? role : others
-  },
-}
-
-const roleId = z.object({ role_id: z.string() })
-
-const approle: RoleKind = {
-  written: (role) => role,
-  shown: async (server, path) => roleId.safeParse(await server.read(`${path}/role-id`)).data ?? {},
-  notes: () => ['without its secret ids'],
-}
-
-/** Nobody knows the password: an operator sets one. */
-const user: RoleKind = {
-  written: (role) => role,
-  first: () => ({ password: randomBytes(32).toString('base64url') }),
-  notes: () => ['with a random password: set one'],
 }

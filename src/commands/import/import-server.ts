@@ -6,6 +6,7 @@ import { childrenOf, hasNamespace, importNamespace, isChild } from './namespaces
 import { noteLeftOut } from './never-carried.ts'
 import { importPolicies } from './policies.ts'
 import { reporting, type Scope } from './scope.ts'
+import { importSecretIds, type KnownSecretId } from './secret-ids.ts'
 
 /** What `--only` names. */
 export const sections = ['policies', 'auth', 'identity', 'kv', 'messages', 'namespaces'] as const
@@ -26,7 +27,7 @@ const steps: readonly [Section, (scope: Scope) => Promise<void>][] = [
  * writes of their namespace and of those below.
  */
 export async function importServer(
-  root: Omit<Scope, 'namespace' | 'methods'>,
+  root: Omit<Scope, 'namespace' | 'methods'> & { readonly secretIds?: readonly KnownSecretId[] },
   only: ReadonlySet<Section>,
 ): Promise<void> {
   const namespaces = ['']
@@ -52,6 +53,8 @@ export async function importServer(
       }
     })
   }
+  const { secretIds } = root
+  if (secretIds !== undefined) await importSecretIds(root, secretIds)
   if (only.has('messages')) for (const scope of scopes) await runStep(scope, 'messages', importMessages)
 }
 

@@ -75,17 +75,22 @@ function baseOf(ours: Metadata | undefined): number | undefined {
  * How the target's key differs: what an update brings over, and what it leaves. An update changes nothing if the
  * target has versions of its own.
  */
-async function differences({ from, to }: Scope, path: string, theirs: Metadata, ours: Metadata) {
+async function differences(scope: Scope, path: string, theirs: Metadata, ours: Metadata) {
   const { brought, left } = stateDifferences(theirs, ours)
-  const last = String(Math.min(theirs.current_version, ours.current_version))
-  const isShown = isLive(theirs.versions[last]) && isLive(ours.versions[last])
-  const [theirData, ourData] = await Promise.all(
-    (isShown ? [from, to] : []).map((server) => server.read(path, { version: last })),
-  )
-  const isOther = !isDeepStrictEqual(dataShape.safeParse(theirData).data, dataShape.safeParse(ourData).data)
-  const isOwn = isOther || ours.current_version > theirs.current_version
-  const all = [...brought, ...left, ...(isOther ? [`version ${last} has other data`] : [])]
+  const last = Math.min(theirs.current_version, ours.current_version)
+  const compared = scope.everyVersion === true ? Object.keys(ours.versions) : [String(last)]
+  const others: string[] = []
+  for (const version of compared)
+    if (isLive(theirs.versions[version]) && isLive(ours.versions[version]))
+      if (await hasOtherData(scope, path, version)) others.push(`version ${version} has other data`)
+  const isOwn = others.length > 0 || ours.current_version > theirs.current_version
+  const all = [...brought, ...left, ...others]
   return isOwn ? { isOwn, brought: [], left: all } : { isOwn, brought, left }
+}
+
+async function hasOtherData({ from, to }: Scope, path: string, version: string): Promise<boolean> {
+  const [theirs, ours] = await Promise.all([from, to].map((server) => server.read(path, { version })))
+  return !isDeepStrictEqual(dataShape.safeParse(theirs).data, dataShape.safeParse(ours).data)
 }
 
 /** Has one version, and nothing else to be written. */

@@ -4,7 +4,7 @@ import { importKey } from './kv-versions.ts'
 import { importMount, type MountEntry, mountsAt } from './mounts.ts'
 import { isMountPath, isName, isPath, notAName } from './names.ts'
 import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'
-import { importOne, likeness, noteOf, reporting, type Scope } from './scope.ts'
+import { importOne, isLeftOut, likeness, noteOf, reporting, type Scope } from './scope.ts'
 
 const atOnce = 16
 const keysPerProgress = 1_000
@@ -16,7 +16,10 @@ const kvTypes: ReadonlySet<string> = new Set(['kv', 'generic'])
 /** Their configuration holds a secret that a server never shows. */
 const cloudTypes: ReadonlySet<string> = new Set(['cloud', 'azure'])
 
-const versionOf = ({ options }: MountEntry) => (String(options?.['version'] ?? '1') === '2' ? 2 : 1)
+export const versionOf = ({ options }: MountEntry) => (String(options?.['version'] ?? '1') === '2' ? 2 : 1)
+
+export const isBuiltInEngine = (type: string): boolean => builtIn.has(type)
+export const isKv = (type: string): boolean => kvTypes.has(type)
 
 /** Imports `kv` mounts with their secrets. Other secrets engines are reported. */
 export async function importKv(scope: Scope): Promise<void> {
@@ -24,17 +27,18 @@ export async function importKv(scope: Scope): Promise<void> {
   const [theirs, ours] = await Promise.all([mountsAt(from, 'mounts'), mountsAt(to, 'mounts')])
   for (const [path, entry] of theirs) {
     const item = { kind: 'secrets_mount', namespace, path }
+    if (isLeftOut(scope, path)) continue
     if (!isMountPath(path)) {
       report.failed(item, notAName)
       continue
     }
-    if (builtIn.has(entry.type) || (cloudTypes.has(entry.type) && !(await isInUse(from, path)))) continue
-    if (!kvTypes.has(entry.type)) {
+    if (isBuiltInEngine(entry.type) || !(await isEngineInUse(from, path, entry.type))) continue
+    if (!isKv(entry.type)) {
       report.failed(item, `type ${entry.type} is not supported`)
       continue
     }
     const same = ours.get(path)
-    if (same !== undefined && (!kvTypes.has(same.type) || versionOf(same) !== versionOf(entry))) {
+    if (same !== undefined && (!isKv(same.type) || versionOf(same) !== versionOf(entry))) {
       report.failed(item, `the target has type ${same.type} version ${versionOf(same)} here`)
       continue
     }
@@ -45,7 +49,9 @@ export async function importKv(scope: Scope): Promise<void> {
   }
 }
 
-const isInUse = async (server: RemoteServer, mount: string) => {
+/** A new Gatehouse has such mounts, in which nothing is. */
+export async function isEngineInUse(server: RemoteServer, mount: string, type: string): Promise<boolean> {
+  if (!cloudTypes.has(type)) return true
   const { tenant_id: tenant = '' } = (await server.read(`${mount}config`)) ?? {}
   return tenant !== '' || (await server.list(`${mount}roles`)).length > 0
 }
@@ -71,7 +77,7 @@ async function importSecrets(scope: Scope, mount: string, version: 1 | 2): Promi
 }
 
 /** The keys below a folder, in the order of their names. A folder that has no name is not looked into. */
-async function* keysBelow(server: RemoteServer, top: string): AsyncGenerator<string> {
+export async function* keysBelow(server: RemoteServer, top: string): AsyncGenerator<string> {
   const folders = ['']
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     const names = await server.list(top + folder)

@@ -48,6 +48,9 @@ const namesIds = ({ audience }: Message): boolean =>
 /** Nobody of the target has them, so that nobody sees too much. */
 const foreignIds = 'its audience names ids of the source: write those of the target'
 
+/** How many there are, before and after the login. */
+export const messageCount = async (server: RemoteServer): Promise<number> => (await messagesOf(server)).size
+
 /** By id. None on a server without messages. */
 async function messagesOf(server: RemoteServer): Promise<ReadonlyMap<string, Message>> {
   const messages = new Map<string, Message>()

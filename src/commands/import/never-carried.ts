@@ -7,44 +7,95 @@ type Left = {
   readonly instead: string
   /** Its paths on the source. Absent: nothing shows where it is. */
   readonly found?: (from: RemoteServer) => Promise<readonly string[]>
+  /** How many there are at one of the paths. */
+  readonly count?: (from: RemoteServer, path: string) => Promise<number>
   /** Only the root namespace has it. */
   readonly isGlobal?: boolean
 }
 
-const byHand = 'write it to the target by hand'
+type LeftHere = Pick<Left, 'kind' | 'instead'> & {
+  readonly found: readonly string[]
+  readonly count?: (path: string) => Promise<number>
+}
+
+/** The paths and fields of both servers are the same. */
+const samePath = 'read it on the source, and write the same to the same path of the target'
 
 const all: readonly Left[] = [
   {
     kind: 'quotas',
-    instead: byHand,
+    instead: samePath,
     isGlobal: true,
     found: below('sys/quotas', 'rate-limit', 'lease-count'),
   },
-  { kind: 'cors', instead: byHand, isGlobal: true, found: corsOf },
-  { kind: 'audited_headers', instead: byHand, isGlobal: true, found: auditedHeaders },
-  { kind: 'audit_devices', instead: byHand, isGlobal: true, found: auditDevices },
-  { kind: 'ui_headers', instead: byHand, isGlobal: true, found: below('sys/config/ui', 'headers') },
+  { kind: 'cors', instead: samePath, isGlobal: true, found: corsOf },
+  { kind: 'audited_headers', instead: samePath, isGlobal: true, found: auditedHeaders },
+  {
+    kind: 'audit_devices',
+    instead: 'enable one on the target (file, http or standard output) before clients come',
+    isGlobal: true,
+    found: auditDevices,
+  },
+  { kind: 'ui_headers', instead: samePath, isGlobal: true, found: below('sys/config/ui', 'headers') },
   {
     kind: 'identity_tokens',
-    instead: `${byHand}; keys are new`,
+    instead: `${samePath}; keys are new`,
     found: below('identity/oidc', 'key', 'role', 'client', 'scope', 'assignment', 'provider'),
   },
-  { kind: 'tokens', instead: 'clients log in again, or get a new token' },
+  {
+    kind: 'tokens',
+    instead: 'clients log in again, or get a new token',
+    found: tokensOf,
+    count: (from, path) => countBelow(from, path),
+  },
   { kind: 'leases', instead: 'clients request new credentials' },
-  { kind: 'secret_ids', instead: 'create new ones', found: methods('approle') },
-  { kind: 'passwords', instead: 'an operator sets new ones', found: methods('userpass') },
+  {
+    kind: 'secret_ids',
+    instead: 'import those that you know with --secret-ids, or create new ones',
+    found: methods('approle'),
+    count: secretIdsAt,
+  },
+  {
+    kind: 'passwords',
+    instead: 'import their hashes with --passwords, or an operator sets new ones',
+    found: methods('userpass'),
+    count: (from, path) => countBelow(from, `${path}users`),
+  },
   { kind: 'history', instead: 'it stays on the source: GET sys/history' },
 ]
 
-/** Notes for the report what the source has in this namespace, and no import carries. */
+/** What the source has in this namespace, and no import carries. */
+export const leftOutOf = (from: RemoteServer, namespace: string): Promise<readonly LeftHere[]> =>
+  Promise.all(
+    all.map(async ({ kind, instead, found, count, isGlobal }) => {
+      const paths = isGlobal && namespace !== '' ? [] : await (found?.(from) ?? [])
+      const counted = count && ((path: string) => count(from, path))
+      return { kind, instead, found: paths, ...(counted && { count: counted }) }
+    }),
+  )
+
+/** Notes for the report what no import carries. */
 export async function noteLeftOut({ from, namespace, report }: Scope): Promise<void> {
-  for (const { kind, instead, found, isGlobal } of all) {
-    const paths = isGlobal && namespace !== '' ? [] : await (found?.(from) ?? [])
+  for (const { kind, instead, found } of await leftOutOf(from, namespace))
     report.leftOut(
       { kind, instead },
-      paths.map((path) => namespace + path),
+      found.map((path) => namespace + path),
     )
-  }
+}
+
+const countBelow = async (from: RemoteServer, path: string) => (await listIfThere(from, path)).length
+
+/** The path where they are listed, for those who may. */
+async function tokensOf(from: RemoteServer): Promise<string[]> {
+  const path = 'auth/token/accessors'
+  return (await countBelow(from, path)) === 0 ? [] : [path]
+}
+
+async function secretIdsAt(from: RemoteServer, mount: string): Promise<number> {
+  let count = 0
+  for (const role of await listIfThere(from, `${mount}role`))
+    count += await countBelow(from, `${mount}role/${role}/secret-id`)
+  return count
 }
 
 function below(at: string, ...lists: string[]) {

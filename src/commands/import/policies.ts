@@ -8,7 +8,7 @@ const atOnce = 8
 
 const kind = 'policy'
 /** They belong to the server. */
-const builtIn: ReadonlySet<string> = new Set(['root', 'response-wrapping', 'control-group'])
+export const builtInPolicies: ReadonlySet<string> = new Set(['root', 'response-wrapping', 'control-group'])
 const policyShape = z.object({
   policy: z.string(),
   expiration: z.string().nullish(),
@@ -30,7 +30,7 @@ export async function importPolicies(scope: Scope): Promise<void> {
   await eachOf(await from.list('sys/policies/acl'), atOnce, async (name) => {
     const path = `sys/policies/acl/${name}`
     if (!isPath(name)) return report.failed({ kind, namespace, path }, notAName)
-    if (!builtIn.has(name))
+    if (!builtInPolicies.has(name))
       await reporting(scope, kind, path, () => importPolicy(scope, accessors, name, path))
   })
   for (const name of await listIfThere(from, 'sys/policies/password')) await importPasswordPolicy(scope, name)

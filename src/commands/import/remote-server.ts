@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { z } from 'zod'
 import { StartError } from '../../errors.ts'
 import { systemCode } from '../../lib/system/private-file.ts'
+import { Pace } from './pace.ts'
 
 /** Much more than a list of a million names. */
 const maxBodyBytes = 256 * 1024 * 1024
@@ -15,6 +16,8 @@ const firstPauseMs = 200
 const maxPauseMs = 10_000
 /** However long a server asks to wait. */
 const longestWishMs = 60_000
+/** Of one request, because of too many: minutes. */
+const mostRateRefusals = 200
 const maxReasonLength = 500
 
 /** The object of a request or a response. Numbers that JavaScript would change are `JsonNumber`s. */
@@ -52,7 +55,7 @@ const errorBody = z.object({ errors: z.array(z.string()) })
 
 /**
  * A running Vault, OpenBao or Gatehouse, seen in one namespace. Requests that the server did not process are
- * repeated, and reads that failed. Throws a `RefusedRequest` if the server refuses a request, and a `StartError` with code 3 if it
+ * repeated, and reads that failed. A server that limits the rate is asked as fast as it allows. Throws a `RefusedRequest` if the server refuses a request, and a `StartError` with code 3 if it
  * cannot be reached.
  */
 export class RemoteServer {
@@ -60,17 +63,19 @@ export class RemoteServer {
   readonly #url: URL
   readonly #token: string
   readonly #namespace: string
+  readonly #pace: Pace
 
   /** `name` is what messages call the server; `namespace` is empty or ends in `/`. */
-  constructor(name: string, url: URL, token: string, namespace = '') {
+  constructor(name: string, url: URL, token: string, namespace = '', pace = new Pace()) {
     this.#name = name
     this.#url = url
     this.#token = token
     this.#namespace = namespace
+    this.#pace = pace
   }
 
   in(namespace: string): RemoteServer {
-    return new RemoteServer(this.#name, this.#url, this.#token, namespace)
+    return new RemoteServer(this.#name, this.#url, this.#token, namespace, this.#pace)
   }
 
   /** Throws a `StartError` with code 3 if the server cannot be used with this token. */
@@ -115,8 +120,17 @@ export class RemoteServer {
   ): Promise<Answer | undefined> {
     const isRead = method === 'GET' || sent.isRead === true
     let pauseMs = firstPauseMs
+    let refusals = 0
     for (let left = attempts - 1; ; left -= 1) {
+      await this.#pace.turn()
       const { status, headers, text, failure } = await this.#send(method, path, sent)
+      if (status === 429 && refusals < mostRateRefusals) {
+        this.#pace.tooFast(wishedMs(headers))
+        refusals += 1
+        left += 1
+        continue
+      }
+      if (failure === undefined) this.#pace.answered()
       const isRepeated =
         failure === undefined
           ? isBusy(status) || (isRead && hasFailed(status) && attempts - left < mostOfFailures)
@@ -212,7 +226,7 @@ const wishedMs = (headers: Headers): number => 1000 * Number(headers.get('retry-
 /** Of the server, or of a proxy before it. A write may have been processed. */
 const hasFailed = (status: number) => status === 500 || status === 502 || status === 504
 
-const isBusy = (status: number) => status === 429 || status === 503 || status === 412
+const isBusy = (status: number) => status === 503 || status === 412
 
 /** The connection ended after the request was sent: it may have been processed. */
 const lost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])

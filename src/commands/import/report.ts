@@ -5,8 +5,18 @@ const outcomes = ['imported', 'updated', 'existed', 'differ', 'failed'] as const
 /** `differ` are those of `existed` that are not like the source's. */
 type Counts = Readonly<Record<(typeof outcomes)[number], number>>
 
+/** At the end of a note. */
+export const staying = ', and stays as it is'
+
 /** A kind of objects that no import carries, and the paths where the source has it. */
 type LeftOut = { readonly kind: string; readonly instead: string; readonly found: readonly string[] }
+
+type Objects = {
+  readonly imported: readonly Item[]
+  readonly updated: readonly (Item & { readonly note: string })[]
+  readonly existed: readonly (Item & { readonly note?: string })[]
+  readonly failed: readonly (Item & { readonly reason: string })[]
+}
 
 /** What became of the objects of a server. docs/import.md#report */
 export class ImportReport {
@@ -27,9 +37,7 @@ export class ImportReport {
 
   /** `difference` says what the target has instead. */
   existed(item: Item, difference?: string): void {
-    this.#existing.push(
-      difference === undefined ? item : { ...item, note: `${difference}, and stays as it is` },
-    )
+    this.#existing.push(difference === undefined ? item : { ...item, note: `${difference}${staying}` })
   }
 
   failed(item: Item, reason: string): void {
@@ -39,6 +47,11 @@ export class ImportReport {
   leftOut({ kind, instead }: Omit<LeftOut, 'found'>, found: readonly string[]): void {
     const before = this.#leftOut.get(kind)?.found ?? []
     this.#leftOut.set(kind, { kind, instead, found: [...before, ...found] })
+  }
+
+  /** What a dry run would import; what exists, and differs if it has a note; what cannot be. */
+  get objects(): Objects {
+    return { imported: this.#imported, updated: this.#updated, existed: this.#existing, failed: this.#failed }
   }
 
   get counts(): Counts {

@@ -1,3 +1,4 @@
+import type { Passwords } from './passwords.ts'
 import { type Body, givenFields, RefusedRequest, type RemoteServer } from './remote-server.ts'
 import type { ImportReport } from './report.ts'
 
@@ -11,6 +12,12 @@ export type Scope = {
   readonly methods: Set<string>
   readonly isDryRun: boolean
   readonly isUpdate: boolean
+  /** Mounts that are not looked at: `auth/ldap/`, `team/transit/`. */
+  readonly except: ReadonlySet<string>
+  /** Where password hashes come from, if they are imported. */
+  readonly passwords?: Passwords
+  /** Compares all versions of secrets, not only their last one. */
+  readonly everyVersion?: boolean
   progress(text: string): void
 }
 
@@ -63,6 +70,14 @@ export async function reporting(
     report.failed({ kind, namespace, path }, error.message)
     return false
   }
+}
+
+/** Whether the operator has decided that a mount stays on the source. */
+export function isLeftOut({ namespace, except, report }: Scope, path: string): boolean {
+  const isExcepted = except.has(namespace + path)
+  if (isExcepted)
+    report.leftOut({ kind: 'excepted_mounts', instead: '--except names them' }, [namespace + path])
+  return isExcepted
 }
 
 export const noteOf = (warnings: readonly string[]): string | undefined =>
