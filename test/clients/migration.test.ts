@@ -7,9 +7,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 import { baoIsSkipped, install } from './bao.ts'
 import { type OpenBao, startOpenBao } from './openbao.ts'
 
-/*
- * From a real OpenBao to Gatehouse with the commands. docs/migrate.md is followed in test/clients/migrate-page.test.ts.
- */
+/* From a real OpenBao to Gatehouse with the commands of docs/import.md. */
 
 type Folder = Awaited<ReturnType<typeof temporaryFolder>>
 let folder: Folder
