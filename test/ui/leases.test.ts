@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { aLoginMount } from '../plugins/identity/login-mount.ts'
 import { type CredentialProvider, startCredentialProvider } from '../support/credential-provider.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -32,7 +33,7 @@ test('an operator browses leases, renews one, and revokes it and all below a pre
   for (const name of ['engine/', 'creds/', 'ci/']) await page.getByRole('link', { name, exact: true }).click()
   await page.getByRole('heading', { name: 'engine/creds/ci/', exact: true }).waitFor()
   await expectAccessible(page)
-  await page.getByRole('list', { name: 'Leases' }).getByRole('link').first().click()
+  await page.getByRole('table', { name: 'Leases' }).getByRole('link').first().click()
 
   await page.getByRole('button', { name: 'Renew' }).click()
   await page.getByText('Last renewal').waitFor()
@@ -48,6 +49,29 @@ test('an operator browses leases, renews one, and revokes it and all below a pre
   await page.getByText('All leases here are revoked').waitFor()
   await page.getByText('1 of 1 are revoked').waitFor()
   expect(provider.alive.size).toBe(0)
+  expect(complaints).toEqual([])
+})
+
+test('leases show whose they are, by the alias of a person', async () => {
+  await server.root.write('sys/policies/acl/reads', {
+    policy: 'path "engine/creds/*" { capabilities = ["read"] }',
+  })
+  const people = await aLoginMount(server, 'people', { policies: 'reads' })
+  const { client } = await people.login('lee@example.com')
+  const { body } = await client.read('engine/creds/ci')
+  await using opened = await openAs(`${server.url}/ui/#/leases/engine~creds~ci~`, await tokenOf('root'))
+  const { page, complaints } = opened
+  const row = page
+    .getByRole('row')
+    .filter({ hasText: String(body.lease_id).slice('engine/creds/ci/'.length) })
+  await row.getByRole('link', { name: 'lee@example.com' }).waitFor()
+  await row.getByText(/^49 min|^50 min/).waitFor()
+  await expectAccessible(page)
+  await row.getByRole('link').first().click()
+  await page.getByText('Issued').waitFor()
+  await page.getByRole('link', { name: 'lee@example.com' }).click()
+  await page.getByRole('heading', { name: 'lee@example.com' }).waitFor()
+  await server.root.write('sys/leases/revoke', { lease_id: body.lease_id })
   expect(complaints).toEqual([])
 })
 

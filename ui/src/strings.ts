@@ -1386,6 +1386,7 @@ export const strings = {
     over: 'Over; the server has not removed it yet',
     issued: 'Issued',
     renewed: 'Last renewal',
+    of: 'Of',
     tidyHint: 'Ends the leases of tokens that no longer exist.',
   },
   tidy: {

@@ -288,6 +288,14 @@ export class LeaseStore implements AsyncDisposable {
     return lease && shownSecretLease(lease, now, namespacePath)
   }
 
+  /** The entity of the token that a lease belongs to, or is of; empty if there is none. */
+  async entityOf(ref: LeaseRef): Promise<string> {
+    if (this.#tokenLeases.isTokenLease(ref.id)) return (await this.#tokenLeases.find(ref))?.entity_id ?? ''
+    const { entity, owner = '' } = (await this.#records.find(ref)) ?? {}
+    if (entity !== undefined || owner === '') return entity ?? ''
+    return (await this.#parts.tokens.tokenByHash(owner))?.token.entity_id ?? ''
+  }
+
   /**
    * Lists the next path level below a prefix that is empty or ends in a slash. May return more names than
    * `page` requests. docs/contract/leases.md#calls

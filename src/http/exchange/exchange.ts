@@ -122,6 +122,8 @@ export type Served = {
 export type OtherCall = {
   readonly operation: AclOperation
   readonly path: string
+  /** It needs `sudo`, too. */
+  readonly needsSudo?: boolean
   readonly fields?: Sent
   readonly readings?: Readings
   /** The canonical spelling of a path below the mount. */
@@ -140,15 +142,17 @@ const mountPathOf = ({ path, below }: Call): string => path.slice(0, path.length
 /** Whether the caller may also send this call. */
 export const maySend = (
   { call, caller }: Asking,
-  { operation, path, fields = {}, readings, canonical }: OtherCall,
-): boolean =>
-  caller?.acl.decide({
+  { operation, path, needsSudo = false, fields = {}, readings, canonical }: OtherCall,
+): boolean => {
+  const decision = caller?.acl.decide({
     operation,
     fields,
     readings,
     path: mountPathOf(call) + path,
     canonicalize: canonical && belowMount(mountPathOf(call), canonical),
-  }).allowed === true
+  })
+  return decision?.allowed === true && (!needsSudo || decision.sudo)
+}
 
 /**
  * Whether the caller may also send a call that every server has, and that shows or does the same; or else has

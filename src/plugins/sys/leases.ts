@@ -7,6 +7,7 @@ import {
   type Call,
   followsField,
   limitOf,
+  maySend,
   type Reply,
   type Resource,
   resource,
@@ -73,13 +74,16 @@ function lookupResources({ leases, mostListBytes }: LeaseRouteParts): Resource[]
         required: ['lease_id'],
         ...answers.lease,
         input: z.object({ lease_id: leaseId }),
-        handle: async ({ call, mount, input }) => {
-          const found = await leases.lookup(
-            { namespace: mount.namespace, id: given(input.lease_id) },
-            namespacePath(call),
-          )
+        handle: async (exchange) => {
+          const { call, mount, input } = exchange
+          const ref = { namespace: mount.namespace, id: given(input.lease_id) }
+          const found = await leases.lookup(ref, namespacePath(call))
           if (found === undefined) throw refuse('invalid', 'invalid lease')
-          return { data: found }
+          // whoever knows an id may look it up, but not learn whose it is
+          const folder = `leases/lookup/${ref.id.slice(0, ref.id.lastIndexOf('/') + 1)}`
+          const tellsWhose = maySend(exchange, { operation: 'list', path: folder, needsSudo: true })
+          const entity_id = tellsWhose ? await leases.entityOf(ref) : ''
+          return { data: { ...found, ...(entity_id !== '' && { entity_id }) } }
         },
       },
     }),

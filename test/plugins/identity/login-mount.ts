@@ -23,7 +23,7 @@ export const verdict = ({ status, body }: Answer): string =>
 
 /** A JWT mount at `auth/<path>` with one role, whose tokens carry `policies`. */
 export async function aLoginMount(
-  server: TestServer,
+  server: Pick<TestServer, 'root' | 'anonymous' | 'as'>,
   path: string,
   { policies = 'default', namespace = '' } = {},
 ): Promise<LoginMount> {

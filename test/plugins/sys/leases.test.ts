@@ -6,6 +6,7 @@ import { FakeClock } from '../../support/fake-clock.ts'
 import { type PracticeRole, practiceType } from '../../support/practice-type.ts'
 import { shared } from '../../support/shared.ts'
 import { startTestServer } from '../../support/start-server.ts'
+import { aLoginMount } from '../identity/login-mount.ts'
 
 /** A server with the practice engine at `engine/`, and its provider. */
 async function openServer({ roleTtl = 3600, maxTtl = 7200, faults = new StorageFaults() } = {}) {
@@ -206,6 +207,40 @@ describe('lookup', () => {
     await server.root.write('auth/token/revoke', { token: created.body.auth?.client_token })
     expect((await server.put('sys/leases/lookup', { lease_id: id })).body).toEqual(refusal('invalid lease'))
   })
+})
+
+test('a lookup tells whose a lease is to those who may list the leases of its path', async () => {
+  await using server = await openServer()
+  const { root } = server
+  await root.write('sys/policies/acl/reads', { policy: 'path "engine/creds/*" { capabilities = ["read"] }' })
+  const rule = (capabilities: string) =>
+    `path "sys/leases/lookup/engine/*" { capabilities = [${capabilities}] }`
+  await root.write('sys/policies/acl/lists', { policy: rule('"list", "sudo"') })
+  await root.write('sys/policies/acl/nearly', { policy: rule('"list"') })
+  const people = await aLoginMount(server, 'people', { policies: 'reads' })
+  const { client, entityId } = await people.login('lee')
+  const { id: secret } = await server.issue(client)
+  const { id: none } = await server.issue()
+  const [login] = await namesBelow(root, 'auth/people/login')
+
+  const seenBy = async (policy: string, id: string) => {
+    const made = await root.write('auth/token/create', { policies: [policy] })
+    const other = server.as(String(made.body.auth?.client_token))
+    const answer = await other.write('sys/leases/lookup', { lease_id: id })
+    return [answer.status, answer.body.data?.['entity_id']]
+  }
+
+  expect(await seenBy('root', secret)).toEqual([200, entityId])
+  expect(await seenBy('lists', secret)).toEqual([200, entityId])
+  expect(await seenBy('nearly', secret)).toEqual([200, undefined])
+  expect(await seenBy('default', secret)).toEqual([200, undefined])
+  expect(await seenBy('root', none)).toEqual([200, undefined])
+  const jwtRole = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate', token_policies: 'reads' }
+  await root.write('auth/people/role/r', { ...jwtRole, token_type: 'batch' })
+  const { id: ofBatch } = await server.issue((await people.login('lee')).client)
+  expect(await seenBy('lists', ofBatch)).toEqual([200, entityId])
+  expect(await seenBy('root', `auth/people/login/${login}`)).toEqual([200, entityId])
+  expect(await seenBy('lists', `auth/people/login/${login}`)).toEqual([200, undefined])
 })
 
 describe('LIST sys/leases/lookup', () => {

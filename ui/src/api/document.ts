@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document ca421632d7e0b67db50461a3b9d85fef
+// made by `npm run ui:types` from the server's OpenAPI document fbe51c5ed085a6197e872aa001f4b55e
 
 export interface paths {
     "/health/live": {
@@ -7043,6 +7043,7 @@ export interface components {
             renewable: boolean;
             ttl: number;
             namespace_path?: string;
+            entity_id?: string;
             revoke_error?: string;
         } & {
             [key: string]: unknown;

@@ -33,6 +33,7 @@ export const lookUpLease = defineCall(
       last_renewal: v.nullable(v.string()),
       renewable: v.boolean(),
       ttl: v.number(),
+      entity_id: v.optional(v.string()),
       revoke_error: v.optional(v.string()),
     }),
   }),

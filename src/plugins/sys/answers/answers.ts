@@ -184,6 +184,7 @@ export const answers = {
       renewable: z.boolean(),
       ttl: count,
       namespace_path: text.optional(),
+      entity_id: text.optional(),
       revoke_error: text.optional(),
     }),
     example: {
@@ -194,6 +195,7 @@ export const answers = {
       last_renewal: null,
       renewable: true,
       ttl: 3600,
+      entity_id: '8d6a3c1e-0b52-4f7e-9a61-2c5d7e3f4b10',
     },
   },
   renewedLease: { statuses: [200] },

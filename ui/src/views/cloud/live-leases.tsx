@@ -1,11 +1,11 @@
 import { useQuery } from '@tanstack/react-query'
 import { keysOf } from '../../api/errors.ts'
-import { leaseWithEnd, listLeases } from '../../api/leases.ts'
+import { listLeases } from '../../api/leases.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { type Column, Table } from '../../components/table.tsx'
-import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { LeaseHolder, LeaseTime } from '../../shell/lease-cells.tsx'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 
@@ -70,13 +70,8 @@ const columnsOf = (mount: string): readonly Column<Row>[] => [
       </PlaceLink>
     ),
   },
-  {
-    id: 'left',
-    title: text.timeLeft,
-    width: '18rem',
-    wraps: true,
-    cell: ({ id }) => (id.endsWith('/') ? '' : <LeaseTime id={id} />),
-  },
+  { id: 'left', title: text.timeLeft, width: '18rem', wraps: true, cell: ({ id }) => <LeaseTime id={id} /> },
+  { id: 'of', title: strings.leases.of, cell: ({ id }) => <LeaseHolder id={id} /> },
   {
     id: 'lease',
     title: text.lease,
@@ -88,16 +83,3 @@ const columnsOf = (mount: string): readonly Column<Row>[] => [
     ),
   },
 ]
-
-/** Asked only for the rows in sight. */
-function LeaseTime({ id }: { readonly id: string }) {
-  const { data } = useQuery({
-    queryKey: ['lease', id],
-    retry: false,
-    staleTime: 60_000,
-    meta: { isDetail: true },
-    queryFn: ({ signal }) => leaseWithEnd(id, signal),
-  })
-  if (data === undefined || data.expire_time === null) return '…'
-  return <TimeLeft end={data.end} at={data.expire_time} over={strings.leases.over} />
-}

@@ -15,7 +15,6 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { List } from '../../components/list.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { TimeLeft } from '../../components/time-left.tsx'
@@ -24,7 +23,9 @@ import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { Tidy } from '../../shell/tidy.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
+import { LeaseList } from './lease-list.tsx'
 import { lookup, OpenPrefix } from './open-prefix.tsx'
 import { RevocationPanel, useRevocation } from './revoke-all.tsx'
 
@@ -101,15 +102,7 @@ function Prefix({ prefix }: { readonly prefix: string }) {
           <p>{text.noneNext}</p>
         </EmptyState>
       )}
-      {data !== undefined && data.length > 0 && (
-        <List name="leases" label={text.leases} rows={data} keyOf={(name) => name}>
-          {(name) => (
-            <PlaceLink view="leases" parts={[`${prefix}${name}`]} className="mono">
-              {name}
-            </PlaceLink>
-          )}
-        </List>
-      )}
+      {data !== undefined && data.length > 0 && <LeaseList prefix={prefix} names={data} />}
       {prefix === '' && can('sys/leases', 'read') && can('sys/leases', 'sudo') && <Irrevocable />}
       {prefix === '' && <Tidy path="sys/leases/tidy" hint={text.tidyHint} run={() => tidyLeases({})} />}
     </>
@@ -208,6 +201,14 @@ function Lease({ id }: { readonly id: string }) {
           <dl className="facts">
             <dt>{text.id}</dt>
             <dd className="mono">{data.id}</dd>
+            {data.entity_id !== undefined && (
+              <>
+                <dt>{text.of}</dt>
+                <dd>
+                  <Who id={data.entity_id} />
+                </dd>
+              </>
+            )}
             <dt>{text.timeLeft}</dt>
             <dd>
               {data.expire_time === null ? (
