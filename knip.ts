@@ -49,6 +49,8 @@ const config = ({ production }: { readonly production?: boolean }): KnipConfig =
     'systemd-notify',
     'umount',
     'unshare',
+    'nsenter',
+    'ldd',
     'wrk',
     'h2load',
   ],

@@ -6,12 +6,16 @@ import { join } from 'node:path'
 const folder = join(import.meta.dirname, '../../node_modules/.cache/deploy-tools')
 
 export const helm = join(folder, 'helm')
+/** Checks files of Compose with the library of `docker compose`, and prints what they say together. */
+export const compose = join(folder, 'compose/cmd')
 export const hadolint = join(folder, 'python/bin/hadolint')
 export const kubernetesValidate = join(folder, 'python/bin/kubernetes-validate')
 
 /** Why the tests of a tool cannot run here; with CI=true every tool must be there. */
 export const missing = (tool: string): string | undefined =>
-  existsSync(tool) || process.env['CI'] === 'true' ? undefined : `needs ${tool}: see test/deploy/install.sh`
+  existsSync(tool) || process.env['CI'] === 'true'
+    ? undefined
+    : `needs ${tool}: see test/deploy/install.sh and .ci/run`
 
 /** The exit code of a program, and what it printed on both streams. */
 export const outcomeOf = (
