@@ -16,6 +16,7 @@ const programs = [
   'test/support/{cloud,practice}-server.ts',
   'release/{licenses,sbom,state-version}.ts',
   'test/check.ts',
+  'test/upgrade/fill-store.ts',
   'test/clients/conformance/run.ts',
   'test/clients/suites/{generated/run,node/hashi-vault-js,node/node-vault,terraform/driver}.ts',
   'test/commands/migrating-program.ts',

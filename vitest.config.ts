@@ -15,7 +15,7 @@ const carriers = [
   'test/start/{demo,replicas-demo}.test.ts',
   'test/storage/mutants.test.ts',
   'test/ui/firefox.test.ts',
-  'test/upgrade/rolling-upgrade.test.ts',
+  'test/upgrade/rolling-{release,upgrade}.test.ts',
 ]
 
 /**

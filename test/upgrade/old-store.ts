@@ -13,11 +13,14 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /**
  * Stores as earlier versions left them after an orderly stop: `first` by commit 1b27312, the first one whose server
- * ran on a database, `0.2.0` by that version, and `clear-names` by commit 528a0dd4, the last one before the names of
+ * ran on a database (version 0.1), `0.2.0` and later ones by these versions (since 0.3.0 with `fill-store.ts`), and `clear-names` by commit 528a0dd4, the last one before the names of
  * users, secrets of version 1 and cubbyholes were encrypted. Each was filled through the API of its version at the time `now`
  * (milliseconds) and has tokens for 25 days or more; the JSON file has what is needed to use it.
  */
-export type OldVersion = 'first' | '0.2.0' | 'clear-names'
+export type OldVersion = 'first' | 'clear-names' | '0.2.0' | '0.3.0'
+
+/** Releases whose stores this version opens. */
+export const releases = ['0.2.0', '0.3.0'] as const
 
 const factFields = z.looseObject({
   now: z.number(),
@@ -43,16 +46,22 @@ const laterFields = factFields.extend({
   cluster: z.string(),
   subscription: z.string(),
 })
+const releasedFields = laterFields.extend({ roleId: z.string(), secretId: z.string() })
 export type Facts = z.output<typeof factFields>
 export type LaterFacts = z.output<typeof laterFields>
+/** Of releases from 0.3.0 on. */
+export type ReleasedFacts = z.output<typeof releasedFields>
 
 const folder = join(import.meta.dirname, 'stores')
 
 export const factsOf = async (version: OldVersion): Promise<Facts> =>
   factFields.parse(JSON.parse(await readFile(join(folder, `${version}.json`), 'utf8')))
 
-export const laterFactsOf = async (version: '0.2.0'): Promise<LaterFacts> =>
+export const laterFactsOf = async (version: (typeof releases)[number]): Promise<LaterFacts> =>
   laterFields.parse(JSON.parse(await readFile(join(folder, `${version}.json`), 'utf8')))
+
+export const releasedFactsOf = async (version: '0.3.0'): Promise<ReleasedFacts> =>
+  releasedFields.parse(JSON.parse(await readFile(join(folder, `${version}.json`), 'utf8')))
 
 const clearNamesFields = factFields
   .pick({ now: true, sealKey: true, root: true })

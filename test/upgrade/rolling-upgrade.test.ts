@@ -13,7 +13,7 @@ import { startTestServer } from '../support/start-server.ts'
 import { startCodeIn, unpackOlderCode } from './older-code.ts'
 
 /** Each start but the first finds its code compiled. */
-const olderCode = shared(unpackOlderCode)
+const olderCode = shared(() => unpackOlderCode())
 
 const sealKey = '5e'.repeat(32)
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }

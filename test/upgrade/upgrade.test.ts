@@ -1,11 +1,21 @@
+import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
-import { laterFactsOf, upgraded } from './old-store.ts'
+import { productVersion } from '../support/product-version.ts'
+import { laterFactsOf, releasedFactsOf, releases, upgraded } from './old-store.ts'
+
+test('each release that changes what is stored has a store here: npm run release:store', () => {
+  const changes = readFileSync(new URL('../../CHANGELOG.md', import.meta.url), 'utf8')
+  const released = [...changes.matchAll(/^## (\d+\.\d+\.0) /gm)].map(([, version]) => version)
+
+  // that of this version is added before the next one
+  expect(releases).toEqual(expect.arrayContaining(released.filter((version) => version !== productVersion)))
+})
 
 const isValid = async (client: Client): Promise<boolean> =>
   (await client.read('auth/token/lookup-self')).status === 200
 
-describe.each(['first', '0.2.0'] as const)('on the store of version %s', (version) => {
+describe.each(['first', ...releases] as const)('on the store of version %s', (version) => {
   test('every token is what it was', async () => {
     await using store = await upgraded(version)
     const { root, login, parent, maker, child, counted, periodic, revoked } = store.facts
@@ -85,10 +95,10 @@ describe.each(['first', '0.2.0'] as const)('on the store of version %s', (versio
   })
 })
 
-describe('on the store of version 0.2.0', () => {
+describe.each(releases)('on the store of release %s', (version) => {
   test('entities, groups, messages, namespaces and settings are what they were', async () => {
-    await using store = await upgraded('0.2.0')
-    const facts = await laterFactsOf('0.2.0')
+    await using store = await upgraded(version)
+    const facts = await laterFactsOf(version)
     const root = store.as(facts.root)
 
     const entity = await root.read(`identity/entity/name/builder`)
@@ -116,8 +126,8 @@ describe('on the store of version 0.2.0', () => {
   })
 
   test('batch tokens, wrapped responses and leases are still good', async () => {
-    await using store = await upgraded('0.2.0')
-    const facts = await laterFactsOf('0.2.0')
+    await using store = await upgraded(version)
+    const facts = await laterFactsOf(version)
     const root = store.as(facts.root)
 
     const batch = await isValid(store.as(facts.batch))
@@ -134,4 +144,26 @@ describe('on the store of version 0.2.0', () => {
     expect(JSON.stringify(role.body.data)).toContain('resourceGroups/web')
     expect(leases.body.data?.['keys']).toEqual([facts.lease.split('/').at(-1)])
   })
+})
+
+test('on the store of release 0.3.0, secrets are there, and people and programs log in', async () => {
+  await using store = await upgraded('0.3.0')
+  const { root, roleId, secretId } = await releasedFactsOf('0.3.0')
+  const latest = await store.as(root).read('secret/data/app')
+  const first = await store.as(root).read('secret/data/app?version=1')
+  const person = await store.anonymous().write('auth/userpass/login/ann', { password: 'a long password' })
+  const program = await store
+    .anonymous()
+    .write('auth/approle/login', { role_id: roleId, secret_id: secretId })
+  const history = await store.as(root).list('sys/version-history')
+
+  expect([latest, first].map(({ body }) => body.data?.['data'])).toEqual([
+    { word: 'second' },
+    { word: 'first' },
+  ])
+  expect([person, program].map(({ body }) => body.auth?.['policies'])).toEqual([
+    ['default', 'team'],
+    ['default', 'team'],
+  ])
+  expect(history.body.data?.['keys']).toEqual([...new Set(['0.3.0', productVersion])])
 })

@@ -1,34 +1,34 @@
-import { copyFile, mkdir, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import Database from 'better-sqlite3'
+import { mkdir, readFile } from 'node:fs/promises'
+import { join, relative } from 'node:path'
 import { expect, test } from 'vitest'
-import { migrate } from '../../src/storage/migrate.ts'
-import { startInFolder } from '../support/folder-server.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
+import { runServer, StartedProcess, startProcess } from '../support/process.ts'
+import { unpackOlderCode } from './older-code.ts'
 
-const migrations = join(import.meta.dirname, '../../migrations/sqlite')
+test('0.2.0 and this version refuse a store that the other one holds with exit code 3, and 0.2.0 refuses it afterwards with 4, unchanged', async () => {
+  await using code = await unpackOlderCode('0.2.0')
+  const folder = code.file('server')
+  const store = join(folder, 'data/gatehouse.db')
+  await mkdir(folder)
+  const startOld = () =>
+    new StartedProcess(relative(join(import.meta.dirname, '../..'), code.file('src/main.ts')), { folder })
 
-test('version 0.2.0 refuses a store that this version has opened with exit code 4, and changes nothing', async () => {
-  await using folder = await temporaryFolder()
-  const path = folder.file('data/gatehouse.db')
-  const server = await startInFolder({ folder: folder.path })
-  await server.as(server.rootToken).write('sys/mounts/secret', { type: 'kv-v2' })
+  const old = startOld()
+  await old.logged('listening on ')
+  const [, token = ''] = /^Root token: (\S+)$/m.exec(old.stdout) ?? []
+  const refused = await runServer({ folder })
+  await old.end('SIGTERM')
+  await using server = await startProcess({ folder })
+  const self = await server.as(token).read('auth/token/lookup-self')
+  const refusedOld = await startOld().ended
   await server.stop()
-  // what 0.2.0 knows; it checks the same number before it writes anything
-  await mkdir(folder.file('0.2.0'))
-  await copyFile(join(migrations, '0001-records.sql'), folder.file('0.2.0/0001-records.sql'))
-  const before = await readFile(path)
-  using opened = new DisposableStack()
-  const database = opened.adopt(new Database(path), (connection) => void connection.close())
+  const before = await readFile(store)
+  const back = await startOld().ended
 
-  const open = () => migrate(database, pathToFileURL(`${folder.file('0.2.0')}/`))
-
-  expect(open).toThrow(
-    expect.objectContaining({
-      exitCode: 4,
-      message: `cannot open ${path}: it needs schema 2 or later, this program knows 1`,
-    }),
-  )
-  expect(await readFile(path)).toEqual(before)
+  expect([refused.code, refusedOld.code, self.status]).toEqual([3, 3, 200])
+  expect(refused.stderr).toContain('cannot open data/gatehouse.db: in use by process ')
+  expect([back.code, back.stderr]).toEqual([
+    4,
+    'cannot open data/gatehouse.db: it needs schema 2 or later, this program knows 1\n',
+  ])
+  expect(await readFile(store)).toEqual(before)
 })
