@@ -1,4 +1,4 @@
-# The executable of `npm run release`, on an image without a shell or anything else: docs/deployment.md#container
+# The executable of `npm run release -- --executable`, on an image without a shell or anything else: docs/deployment.md#container
 FROM node:26-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json LICENSE ./
@@ -10,7 +10,7 @@ COPY release release
 COPY src src
 COPY ui ui
 # With its licences and its bill of materials.
-RUN npm run release && out/gatehouse --version
+RUN npm run release -- --executable && out/gatehouse --version
 # What the final image lacks: a library that Node needs, and folders of the server's user.
 RUN cp -L /usr/lib/*-linux-gnu/libatomic.so.1 . && install -d -m 0700 own/data own/run
 

@@ -34,14 +34,3 @@ export const platforms: readonly Platform[] = [
 
 /** That of this machine. */
 export const ownPlatform: Platform = platform(process.platform, process.arch)
-
-/** The platforms that a list names, such as `linux-x64,win-x64` or `all`. */
-export const platformsNamed = (list: string): readonly Platform[] =>
-  list === 'all' ? platforms : list.split(',').map(platformNamed)
-
-function platformNamed(name: string): Platform {
-  const found = platforms.find((one) => one.name === name)
-  if (found !== undefined) return found
-  const known = platforms.map((one) => one.name).join(', ')
-  throw new Error(`${name} is not a platform that a release is made for: choose from ${known}, or all`)
-}
