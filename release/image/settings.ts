@@ -1,10 +1,10 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The members of an image's configuration: those of OCI, and Docker's check of health. */
-export type ImageSettings = ReturnType<typeof imageSettings>
-
-/** What the Dockerfile says about its last stage. It is stated there only. */
+/**
+ * The members of an image's configuration, those of OCI and Docker's check of health, from the last stage of the Dockerfile. They
+ * are stated there only.
+ */
 export function imageSettings() {
   const file = readFileSync(join(import.meta.dirname, '../../Dockerfile'), 'utf8')
   const [stage = ''] = file.split(/^FROM .*\n/m).slice(-1)

@@ -34,7 +34,9 @@ const settings = {
   CLOUD_CA_FILE: directory.caFile,
 }
 let rootToken = ''
-const keep = (token: string) => void (rootToken = token)
+const keep = (token: string) => {
+  rootToken = token
+}
 const server = await startServer(readConfig(settings, { dev: false, warn: () => {} }), {
   log: pino({ level: 'silent' }),
   clock,
