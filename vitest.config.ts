@@ -10,7 +10,7 @@ const alone = ['test/http/limits.test.ts']
 /** They repeat features that other files test, on another carrier: only `npm run test:all` runs them. */
 const carriers = [
   'test/bench/{chaos,power-cut}.test.ts',
-  'test/clients/{generated,go-ceremonies}.test.ts',
+  'test/clients/{generated,go-ceremonies,migrate-page,migration}.test.ts',
   'test/release/*.test.ts',
   'test/start/{demo,replicas-demo}.test.ts',
   'test/storage/mutants.test.ts',

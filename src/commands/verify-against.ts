@@ -51,13 +51,15 @@ function ofTheirs({ objects: { imported, existed, failed } }: ImportReport): Dif
   ]
 }
 
-/** The mount that a new Gatehouse has. */
-const firstMount = 'auth/jwt/'
-
+/** A mount in which nothing is, such as those that a new Gatehouse has, is no difference. */
 function onlyOurs({ objects: { imported } }: ImportReport): Difference[] {
-  const isUsed = imported.some(({ path }) => path.startsWith(firstMount) && path !== firstMount)
+  const isUsed = (mount: Item) =>
+    imported.some(
+      ({ namespace, path }) =>
+        namespace === mount.namespace && path !== mount.path && path.startsWith(mount.path),
+    )
   return imported
-    .filter(({ namespace, path }) => isUsed || namespace !== '' || path !== firstMount)
+    .filter((item) => !item.kind.endsWith('_mount') || isUsed(item))
     .map(({ kind, namespace, path }) => ({ kind, namespace, path, difference: 'only here' }))
 }
 
