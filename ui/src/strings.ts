@@ -1246,11 +1246,11 @@ export const strings = {
       deniesItself: 'it denies everything: deny beats the other capabilities.',
       denied: (line: number) => `it grants nothing: line ${line} denies the same path.`,
       noMount: 'it never matches: no mount and no namespace is there.',
-      add: 'Add rules',
-      paths: 'Paths',
-      pathsHint: 'Of what is mounted, or any other',
-      capabilities: 'Capabilities',
-      insert: 'Insert',
+    },
+    completion: {
+      list: 'Completions',
+      hint: 'Ctrl+Space completes paths and capabilities.',
+      count: (options: number) => (options === 1 ? '1 completion' : `${options} completions`),
     },
     workbench: {
       title: 'Who may do what, and why?',

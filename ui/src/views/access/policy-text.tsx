@@ -3,13 +3,12 @@ import { type FormEvent, useState } from 'react'
 import { ApiError } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
-import { Field } from '../../components/field.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { type StoredPolicy, writePolicy } from './calls.ts'
-import { NewRule } from './new-rule.tsx'
-import { usePlaces } from './places.ts'
+import { pathsIn, usePlaces } from './places.ts'
+import { PolicyInput } from './policy-input.tsx'
 import { PolicyWhatIf } from './policy-what-if.tsx'
 import { warningsOf } from './rules.ts'
 import { useMayExplain, Workbench } from './workbench.tsx'
@@ -77,10 +76,9 @@ export function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
         {!isStored && <p className="note">{text.newPolicy}</p>}
         <div className="numbered">
           <LineNumbers lines={policy.split('\n').length} fault={fault?.line} />
-          <Field
+          <PolicyInput
             label={text.policy}
-            mono
-            rows={Math.max(8, policy.split('\n').length + 1)}
+            paths={pathsIn(places ?? [])}
             value={policy}
             error={fault === undefined ? undefined : text.atLine(fault.line, fault.column, fault.detail)}
             onChange={(value) => {
@@ -111,12 +109,6 @@ export function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
           </Button>
           <span role="status">{state.saved === true && text.saved}</span>
         </div>
-        <NewRule
-          onRules={(added) => {
-            setPolicy(`${policy.replace(/\n*$/, policy === '' ? '' : '\n')}${added}`)
-            setState({})
-          }}
-        />
         {can(whatIfPath, 'update') && (
           <PolicyWhatIf name={name} body={{ policy, ...termsOf(stored, undefined) }} />
         )}

@@ -53,7 +53,3 @@ function warningOf(
   if (places?.every((place) => !reachesBelow([grant], place)) === true) return text.noMount
   return undefined
 }
-
-/** The text of a new rule. */
-export const ruleText = (path: string, capabilities: readonly string[]): string =>
-  `path ${JSON.stringify(path)} {\n  capabilities = [${capabilities.map((name) => JSON.stringify(name)).join(', ')}]\n}\n`
