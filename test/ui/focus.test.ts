@@ -1,14 +1,36 @@
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
 
 const openPage = pagesOfFile()
+const stack = new AsyncDisposableStack()
 let server: TestServer
 
 beforeAll(async () => {
-  server = await startTestServer({ settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt,cloud=cloud' } })
+  const directory = stack.use(await startDirectory())
+  server = stack.use(
+    await startTestServer({
+      settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt,cloud=cloud' },
+      environment: {
+        CLOUD_AUTHORITY_HOST: directory.authorityUrl,
+        CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
+        CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
+        CLOUD_CA_FILE: directory.caFile,
+      },
+    }),
+  )
   const { root } = server
+  await root.write('cloud/config', {
+    subscription_id: directory.subscriptionId,
+    tenant_id: directory.tenantId,
+    client_id: directory.rootClientId,
+    client_secret: directory.rootClientSecret,
+  })
+  const scope = `/subscriptions/${directory.subscriptionId}/resourceGroups/web`
+  const cloud_roles = JSON.stringify([{ role_name: 'Reader', scope }])
+  await root.write('cloud/roles/shop', { cloud_roles, ttl: '1h' })
   await root.write('sys/mounts/team', { type: 'kv-v2' })
   await root.write('sys/auth/userpass', { type: 'userpass' })
   await root.write('auth/userpass/users/ada', { password: 'lovelace' })
@@ -23,7 +45,7 @@ beforeAll(async () => {
       start_time: new Date(Date.now() - 1000).toISOString(),
     })
 })
-afterAll(() => server[Symbol.asyncDispose]())
+afterAll(() => stack.disposeAsync())
 
 /** Waits until an element of the page has the focus. */
 const hasFocus = (page: Page) => page.locator('body :focus').waitFor({ state: 'attached' })
@@ -114,6 +136,38 @@ test('the focus stays in the page and its title names the object, whatever a per
   await page.getByRole('heading', { name: 'Terms' }).first().waitFor()
   await hasFocus(page)
   await titleIs('Terms · Messages · Gatehouse')
+
+  await act(page, link('Cloud credentials'))
+  await act(page, link('shop'))
+  await focusIs('shop')
+  await titleIs('shop · roles · cloud · Cloud credentials · Gatehouse')
+  await act(page, link('Edit'))
+  await focusIs('Role shop')
+  await act(page, button('Cancel'))
+  await focusIs('shop')
+  await act(page, button('Delete'))
+  await act(page, page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }))
+  await saidIs('Done: Delete')
+  await hasFocus(page)
+
+  await act(page, link('Leases'))
+  await act(page, link('auth/'))
+  await focusIs('auth/')
+  await titleIs('auth/ · Leases · Gatehouse')
+  await act(page, button('Revoke all auth/'))
+  await act(page, page.getByRole('alertdialog').getByRole('button', { name: 'Cancel' }))
+  await focusIs('Revoke all auth/', 'button')
+
+  await act(page, link('Tools'))
+  await titleIs('Tools · Gatehouse')
+  const wrapping = page.getByRole('region', { name: 'Wrap', exact: true })
+  await act(page, wrapping.getByRole('button', { name: 'Wrap' }))
+  await wrapping.getByRole('status').getByRole('term').getByText('Wrapping token').waitFor()
+  await hasFocus(page)
+  const hashing = page.getByRole('region', { name: 'Hash', exact: true })
+  await act(page, hashing.getByRole('button', { name: 'Hash' }))
+  await hasFocus(page)
+  await expectAccessible(page)
 
   await act(page, link('System'))
   await act(page, link('Rate limits'))

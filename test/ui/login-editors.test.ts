@@ -261,6 +261,41 @@ test('an operator tries an ID token on an unsaved role for browsers', async () =
   expect(complaints).toEqual([])
 })
 
+test('a role that people log in with is deleted only by somebody who knows of them, and comes back from the list of what is deleted', async () => {
+  const mount = await fixture.mount()
+  const path = `auth/${mount}/role/ci`
+  await fixture.login(mount, { jwt: await fixture.sign() })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`, 'root')
+  const { page, complaints } = opened
+  const dialog = page.getByRole('alertdialog')
+
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await dialog.getByText(/1 recent subjects would or might lose access/).waitFor()
+  await expectAccessible(page)
+  expect((await fixture.root.read(path)).status).toBe(200)
+  await dialog.getByRole('spinbutton', { name: 'Most people who may lose access' }).fill('1')
+  await dialog.getByRole('button', { name: 'Delete' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect((await fixture.root.read(path)).status).toBe(404)
+
+  await page.goto(`${fixture.server.url}/ui/#/system/deleted`)
+  await page.getByRole('table', { name: 'Deleted' }).getByRole('link', { name: path }).click()
+  const history = page.getByRole('region', { name: 'History' })
+  await history.getByText(/^Deleted by token/).waitFor()
+  await expectAccessible(page)
+  await history.getByRole('button', { name: 'Revert to version 1' }).click()
+  await dialog.getByText('bound_claims', { exact: true }).waitFor()
+  await dialog.getByRole('button', { name: 'Revert to version 1' }).click()
+  await history.getByText('Version 1 is in force again.').waitFor()
+  await page.getByRole('link', { name: path }).waitFor({ state: 'detached' })
+
+  expect((await fixture.root.read(path)).body.data).toMatchObject({
+    bound_claims: { repository: 'acme/shop' },
+  })
+  expect(complaints).toEqual([])
+})
+
 test('from an explanation an operator fixes the configuration, and the same token is explained again', async () => {
   const mount = await fixture.mount({ config: { bound_issuer: `${fixture.issuer.url}/` } })
   await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/explain`, 'root')

@@ -144,6 +144,39 @@ test('who may read the failures of one mount searches there, and is told if it i
   await search.getByRole('textbox', { name: 'Request id' }).fill(id)
   await search.getByRole('button', { name: 'Find' }).click()
 
-  await search.getByText(/^None of the 1 mounts that you may ask has it\./).waitFor()
+  await search.getByText(/^None of 1 mount in \d namespaces? that you may ask has it\./).waitFor()
   expect(requested.filter((address) => address.includes('/failures')).join('\n')).not.toContain('machines')
+})
+
+test('an operator finds a refused login in a namespace below, also one who may not search the namespaces', async () => {
+  const { root, anonymous } = fixture.server
+  for (const path of ['sys/namespaces/team', 'team/sys/namespaces/shop']) await root.write(path)
+  await root.write('team/shop/sys/auth/staff', { type: 'userpass' })
+  await root.write('team/shop/auth/staff/users/eve', { password: 'right' })
+  const refused = await anonymous.write('team/shop/auth/staff/login/eve', { password: 'wrong' })
+  const id = String(refused.body['request_id'])
+  await root.write('sys/policies/acl/of-staff', {
+    policy: `path "auth/people/failures" { capabilities = ["read"] }
+      path "team/shop/auth/staff/failures" { capabilities = ["read"] }
+      path "team/shop/auth/staff/explain" { capabilities = ["read"] }
+      path "team/shop/auth/staff/config" { capabilities = ["read"] }
+      path "team/shop/auth/staff/users/*" { capabilities = ["read"] }`,
+  })
+  const made = await root.write('auth/token/create', { policies: ['of-staff'] })
+  for (const token of ['root', String(made.body.auth?.client_token)]) {
+    await using opened = await openAs(`${fixture.server.url}/ui/#/logins`, token)
+    const { page, complaints } = opened
+    const search = page.getByRole('search', { name: 'Find a refused login' })
+    await search.getByRole('textbox', { name: 'Request id' }).fill('of-nobody')
+    await search.getByRole('button', { name: 'Find' }).click()
+    await search.getByText(/^None of \d+ mounts? in 3 namespaces that you may ask has it\./).waitFor()
+    await search.getByRole('textbox', { name: 'Request id' }).fill(id)
+    await search.getByRole('button', { name: 'Find' }).click()
+
+    await page.getByRole('button', { name: 'Namespace team/shop/: change' }).waitFor()
+    await page.getByRole('heading', { name: 'Refused: password_wrong (400)' }).waitFor()
+    expect(page.url()).toContain(`namespace=team%2Fshop#/logins/staff/failures/${id}`)
+    await expectAccessible(page)
+    expect(complaints).toEqual([])
+  }
 })

@@ -92,3 +92,35 @@ test('a new secret that somebody else has made meanwhile keeps what was typed', 
   await button(page, 'Save as version 2').click()
   await page.getByRole('region', { name: 'Version 2 (current)' }).waitFor()
 })
+
+test('a value without versions that has changed since it was opened is not overwritten unseen', async () => {
+  await server.root.write('sys/mounts/old', { type: 'kv', options: { version: '1' } })
+  await server.root.write('old/db', { user: 'app', password: 'first' })
+  const now = async () => (await server.root.read('old/db')).body.data
+  await using opened = await openAs(`${server.url}/ui/#/secrets/old~/db`, 'root')
+  const { page, complaints } = opened
+  const conflict = page.getByRole('region', { name: 'Somebody else has changed this secret meanwhile' })
+
+  await button(page, 'Edit').click()
+  await field(page, 'Value of password').fill('mine')
+  await server.root.write('old/db', { user: 'theirs', password: 'first' })
+  await button(page, 'Save').click()
+  await conflict.getByRole('row', { name: /^password changed by you/ }).waitFor()
+  await conflict.getByRole('row', { name: /^user changed by them/ }).waitFor()
+  await expectAccessible(page)
+  expect(await now()).toEqual({ user: 'theirs', password: 'first' })
+  await button(page, 'Merge').click()
+  await button(page, 'Save the merge').click()
+  await button(page, 'Edit').waitFor()
+  expect(await now()).toEqual({ user: 'theirs', password: 'mine' })
+
+  await button(page, 'Edit').click()
+  await field(page, 'Value of password').fill('mine again')
+  await server.root.delete('old/db')
+  await button(page, 'Save').click()
+  await page.getByRole('heading', { name: 'Somebody else has deleted this secret meanwhile' }).waitFor()
+  await button(page, 'Save mine').click()
+  await button(page, 'Edit').waitFor()
+  expect(await now()).toEqual({ user: 'theirs', password: 'mine again' })
+  expect(complaints).toEqual([])
+})

@@ -285,6 +285,76 @@ test('version 1 has one value, which is read, written and deleted', async () => 
   await page.getByText('There is nothing here yet').waitFor()
 })
 
+test('a value is made by a password policy, and only where there is none yet', async () => {
+  await server.root.write('sys/policies/password/pin', {
+    policy: 'length = 12\nrule "charset" { charset = "xyz" }',
+  })
+  await server.root.write('team/data/pins', { data: { other: 'x' } })
+  await using opened = await open(await tokenOf('root'), '/team~/pins')
+  const { page, complaints } = opened
+  const make = async () => {
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await page.getByRole('button', { name: 'Add a field' }).click()
+    await field(page, 'Field').last().fill('pin')
+    await page.getByRole('button', { name: 'Generate the value of pin' }).click()
+    await page.getByRole('combobox', { name: 'Characters of pin' }).selectOption('As a password policy says')
+    await field(page, 'Password policy of pin').fill('pin')
+  }
+  await make()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Save as version 2' }).click()
+  await page.getByRole('region', { name: 'Version 2 (current)' }).waitFor()
+  const first = (await server.root.read('team/data/pins')).body.data?.['data']
+  expect(first).toEqual({ other: 'x', pin: expect.stringMatching(/^[xyz]{12}$/) })
+
+  await page.getByRole('button', { name: 'Edit', exact: true }).click()
+  await page.getByRole('button', { name: 'Generate the value of pin' }).click()
+  await page.getByRole('combobox', { name: 'Characters of pin' }).selectOption('As a password policy says')
+  await field(page, 'Password policy of pin').fill('pin')
+  await page.getByRole('checkbox', { name: 'Generate pin only if there is no value yet' }).check()
+  await field(page, 'Value of other').fill('y')
+  await page.getByRole('button', { name: 'Save as version 3' }).click()
+  await page.getByRole('region', { name: 'Version 3 (current)' }).waitFor()
+  expect((await server.root.read('team/data/pins')).body.data?.['data']).toEqual({
+    ...Object(first),
+    other: 'y',
+  })
+  expect(complaints).toEqual([])
+})
+
+test('metadata that somebody else changed meanwhile shows both sides, and saves mine or takes theirs', async () => {
+  await server.root.write('team/data/shared', { data: { a: '1' } })
+  await server.root.write('team/metadata/shared', { custom_metadata: { owner: 'nobody' } })
+  const theirs = (owner: string) =>
+    server.root.write('team/metadata/shared', { max_versions: 7, custom_metadata: { owner } })
+  await using opened = await open(await tokenOf('root'), '/team~/shared')
+  const { page, complaints } = opened
+  const conflict = page.getByRole('region', { name: 'Somebody else has changed the metadata' })
+  const begin = async (owner: string) => {
+    await page.getByRole('button', { name: 'Edit metadata' }).click()
+    await field(page, 'Value of owner').fill(owner)
+  }
+  await begin('ada')
+  await theirs('bob')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await conflict.getByText('custom_metadata.owner').waitFor()
+  await conflict.getByText('bob').waitFor()
+  await conflict.getByText('max_versions').waitFor()
+  await expectAccessible(page)
+  await page.getByRole('button', { name: 'Save mine' }).click()
+  await page.getByRole('definition').filter({ hasText: 'ada' }).waitFor()
+  const saved = (await server.root.read('team/metadata/shared')).body.data
+
+  await begin('ada again')
+  await theirs('eve')
+  await page.getByRole('button', { name: 'Save', exact: true }).click()
+  await conflict.getByRole('button', { name: 'Take theirs' }).click()
+  await page.getByRole('definition').filter({ hasText: 'eve' }).waitFor()
+
+  expect(saved).toMatchObject({ max_versions: 0, custom_metadata: { owner: 'ada' } })
+  expect(complaints).toEqual([])
+})
+
 test('metadata is shown and changed', async () => {
   await using opened = await open(await tokenOf('root'), '/team~/shop~db')
   const { page } = opened

@@ -63,6 +63,8 @@ beforeAll(async () => {
   await made('sys/namespaces/a-tenant')
   await made('sys/audit/file', { type: 'file', options: { file_path: join(folder.path, 'requests.log') } })
   await made('sys/quotas/rate-limit/all', { rate: 1_000_000 })
+  await made('sys/policies/acl/gone', { policy: '' })
+  await root.delete('sys/policies/acl/gone')
   messageId = String(
     (
       await made('sys/config/ui/custom-messages', {
@@ -179,6 +181,7 @@ const visits = (): readonly Visit[] => [
   { table: 'namespaces', place: 'system/namespaces' },
   { table: 'audit-devices', place: 'system/audit' },
   { table: 'rate-limits', place: 'system/limits' },
+  { table: 'deleted-objects', place: 'system/deleted' },
   // whoever leaves it is asked first: the next visit is that of another token
   { table: 'conflict', place: 'secrets/team~/shop~db', prepare: meetAnotherWrite },
   { table: 'lease-prefixes', place: 'leases', policy: 'engine-leases' },

@@ -38,6 +38,18 @@ export const strings = {
     before: 'Before:',
     after: 'After:',
     secrets: (names: string) => `Secrets are not shown: ${names}.`,
+    deleted: {
+      title: 'Deleted',
+      object: 'Object',
+      when: 'Deleted',
+      by: 'By',
+      none: 'Nothing that is still known has been deleted',
+      noneNext:
+        'Roles, policies, configurations and other objects appear here after they are deleted, and can be brought back.',
+      gone: 'The data of a removed mount is gone',
+      more: 'Load more',
+      loading: 'Loading …',
+    },
   },
   noMatch: 'No entry matches.',
   sort: {
@@ -359,6 +371,22 @@ export const strings = {
       hex: 'Hexadecimal',
       base64url: 'Base64url',
       digits: 'Digits',
+      policy: 'As a password policy says',
+    },
+    passwordPolicyOf: (name: string) => (name === '' ? 'Password policy' : `Password policy of ${name}`),
+    passwordPolicyHint: 'Your token must be allowed to read its generate path.',
+    keep: 'Only if there is no value yet',
+    keepOf: (name: string) => `Generate ${name} only if there is no value yet`,
+    firstHint:
+      'This mount keeps one value without versions. The page reads it again before it saves, but the server does not compare: somebody who saves at the same moment is overwritten.',
+    metadataConflict: {
+      title: 'Somebody else has changed the metadata',
+      by: (actor: string) => `${actor} has changed the metadata since you opened the form:`,
+      nothingLost: 'Nothing that you typed is lost: these fields differ.',
+      before: 'Theirs:',
+      after: 'Mine:',
+      takeTheirs: 'Take theirs',
+      saveMine: 'Save mine',
     },
     allAsJson: 'All fields as JSON',
     notObject: 'This is not a JSON object.',
@@ -375,6 +403,9 @@ export const strings = {
     notJson: 'This is not JSON.',
     conflict: {
       title: (version: number) => `Somebody else has saved version ${version} meanwhile`,
+      changedMeanwhile: 'Somebody else has changed this secret meanwhile',
+      saveOwn: 'Save mine',
+      saveTheMerge: 'Save the merge',
       gone: 'Somebody else has deleted this secret meanwhile',
       by: (name: string) => `${name} saved it,`,
       nothingLost: 'Your values are not saved yet. They stay here until you decide.',
@@ -430,7 +461,8 @@ export const strings = {
     likeMount: 'as the mount keeps',
     casRequired: 'Every write must name the version that it replaces',
     deleteAfter: 'Versions are deleted after',
-    deleteAfterHint: 'For instance 720h; 0s for never',
+    deleteAfterHint:
+      'For instance 720h; 0s for never. It counts for versions that are written from now on: the list of versions says when each of them expires.',
     never: 'never',
     updated: 'Last change',
     notes: 'Custom metadata',
@@ -701,9 +733,14 @@ export const strings = {
       title: 'Find a refused login',
       label: 'Request id of a refused login',
       find: 'Find',
-      asking: (mounts: number) => `Asking ${mounts} mounts …`,
-      nowhere: (mounts: number) =>
-        `None of the ${mounts} mounts that you may ask has it. The server that refused the login keeps it in its memory, and the oldest go.`,
+      searched: (
+        { namespaces, mounts, end }: { namespaces: number; mounts: number; end: 'none' | 'nowhere' | 'cut' },
+        isRunning: boolean,
+      ) => {
+        const asked = `${mounts === 1 ? '1 mount' : `${mounts} mounts`} in ${namespaces === 1 ? '1 namespace' : `${namespaces} namespaces`}`
+        if (end === 'none') return isRunning ? `Asked ${asked} …` : `Stopped after ${asked}.`
+        return `None of ${asked} that you may ask has it. ${end === 'cut' ? 'There are more namespaces: search in one of them.' : 'The server that refused the login keeps it in its memory, and the oldest go.'}`
+      },
     },
     noMatch: 'No failed login matches',
     noFailures: 'No login has failed',
@@ -1018,6 +1055,10 @@ export const strings = {
       hint: 'Sent to the explanation only, with the role as it is in the form. Nobody is logged in.',
       run: 'Try it',
       apply: 'Put the proposed change into the form',
+    },
+    guard: {
+      most: 'Most people who may lose access',
+      hint: 'The server refuses if more of those who logged in recently would lose it. Leave it empty to delete in any case.',
     },
     fix: { role: 'Fix this role', config: 'Fix the configuration', saved: 'The role is saved.' },
     pods: {
@@ -1416,6 +1457,7 @@ export const strings = {
       server: 'Server',
       audit: 'Audit devices',
       limits: 'Rate limits',
+      deleted: 'Deleted',
     },
     path: 'Path',
     type: 'Type',

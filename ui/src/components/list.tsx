@@ -2,6 +2,7 @@ import { type ReactNode, useRef } from 'react'
 import { NoMatch } from './empty-state.tsx'
 import { titleCutText } from './title-cut-text.ts'
 import { useRows } from './use-rows.ts'
+import { visibleNode } from './visible-node.ts'
 
 type Props<Row> = {
   /** Names the list in the document; no other list or table in the sources has this name. */
@@ -37,7 +38,7 @@ export function List<Row>({ name, label, rows, keyOf, children }: Props<Row>) {
               data-index={index}
               style={{ transform: `translateY(${start}px)` }}
             >
-              {children(row)}
+              {visibleNode(children(row))}
             </li>
           )
         })}

@@ -4,6 +4,7 @@ import { directionOf, OrderSelect, type Sortable, SortButton, useOrder } from '.
 import { titleCutText } from './title-cut-text.ts'
 import { useIsNarrow } from './use-is-narrow.ts'
 import { rowHeight, useRows } from './use-rows.ts'
+import { visibleNode } from './visible-node.ts'
 
 export type Column<Row> = Sortable<Row> & {
   /** A share of the width, `2fr`, or as much as its texts need, `12rem`. */
@@ -84,7 +85,7 @@ export function Table<Row>({ name, label, columns, rows: given, keyOf }: Props<R
                 >
                   {columns.map(({ id, title, wraps = false, cell }) => (
                     <div role="cell" key={id} data-title={title} className={wraps ? 'wraps' : ''}>
-                      {cell(row)}
+                      {visibleNode(cell(row))}
                     </div>
                   ))}
                 </div>

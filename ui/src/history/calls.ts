@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { checked, send } from '../api/client.ts'
+import { checked, defineCall, send } from '../api/client.ts'
 import { ApiError } from '../api/errors.ts'
 import { encodedPath } from '../api/request.ts'
 
@@ -35,6 +35,27 @@ export async function historyOf({ path, signal }: Asked): Promise<readonly Versi
     throw failure
   }
 }
+
+export const deletedObjects = defineCall(
+  'get',
+  '/sys/history/deleted',
+  v.object({
+    data: v.object({
+      deleted: v.array(
+        v.object({
+          path: v.string(),
+          time: v.string(),
+          version: v.number(),
+          by: v.object({ display_name: v.string() }),
+          restorable: v.boolean(),
+        }),
+      ),
+      next: v.optional(v.string()),
+    }),
+  }),
+)
+
+export type DeletedObject = Awaited<ReturnType<typeof deletedObjects>>['data']['deleted'][number]
 
 /** The fields that a write of the object would have sent at this version, without its secrets. */
 export async function fieldsAt(number: number, { path, signal }: Asked) {

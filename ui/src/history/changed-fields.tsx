@@ -1,3 +1,4 @@
+import { visible } from '../components/visible.ts'
 import { strings } from '../strings.ts'
 
 const text = strings.history
@@ -28,7 +29,16 @@ const changesBetween = (before: Values, after: Values): Change[] =>
   })
 
 /** Shows each changed field with its value before and after. */
-export const ChangedFields = ({ before, after }: { readonly before: Values; readonly after: Values }) => {
+export const ChangedFields = ({
+  before,
+  after,
+  labels = text,
+}: {
+  readonly before: Values
+  readonly after: Values
+  /** The names of the two sides. */
+  readonly labels?: { readonly before: string; readonly after: string }
+}) => {
   const changes = changesBetween(before, after)
   return changes.length === 0 ? (
     <p>{text.nothingChanges}</p>
@@ -36,9 +46,9 @@ export const ChangedFields = ({ before, after }: { readonly before: Values; read
     <dl className="facts changed-fields">
       {changes.map(({ name, before: from, after: to }) => (
         <div key={name}>
-          <dt className="mono">{name}</dt>
+          <dt className="mono">{visible(name)}</dt>
           <dd>
-            <Value label={text.before} value={from} /> <Value label={text.after} value={to} />
+            <Value label={labels.before} value={from} /> <Value label={labels.after} value={to} />
           </dd>
         </div>
       ))}
@@ -48,7 +58,8 @@ export const ChangedFields = ({ before, after }: { readonly before: Values; read
 
 const Value = ({ label, value }: { readonly label: string; readonly value: unknown }) => (
   <p>
-    <span className="hint">{label}</span> {isEmpty(value) ? text.nothing : <code>{textOf(value)}</code>}
+    <span className="hint">{label}</span>{' '}
+    {isEmpty(value) ? text.nothing : <code>{visible(textOf(value))}</code>}
   </p>
 )
 

@@ -27,10 +27,14 @@ export function ObjectHistory({ path }: { readonly path: string }) {
     queryKey: ['history', path],
     queryFn: ({ signal }) => historyOf({ path, signal }),
     enabled: can(path, 'read'),
+    // a deletion elsewhere in the page is a version, too
+    staleTime: 0,
   })
   if (error === null && (data === undefined || data.length === 0)) return null
   const versions = data ?? []
   const [latest] = versions
+  // a revert is a write: of what is deleted, it makes a new object
+  const mayWrite = ({ operation }: Version) => can(path, operation === 'delete' ? 'create' : 'update')
   const shown = isWhole ? versions : versions.slice(0, fewest)
   return (
     <section className="stack history" aria-labelledby={id}>
@@ -43,11 +47,11 @@ export function ObjectHistory({ path }: { readonly path: string }) {
         {shown.map((version) => (
           <li key={version.version}>
             <OneVersion version={version} now={dataUpdatedAt} />
-            {latest !== undefined && isFormer(version, latest) && can(path, 'update') && (
+            {latest !== undefined && isFormer(version, latest) && mayWrite(latest) && (
               <Revert
                 path={path}
                 version={version.version}
-                latest={latest.version}
+                latest={latest}
                 onReverted={() => setRestored(version.version)}
               />
             )}
@@ -106,7 +110,7 @@ function OneVersion({ version, now }: { readonly version: Version; readonly now:
 type RevertProps = {
   readonly path: string
   readonly version: number
-  readonly latest: number
+  readonly latest: Version
   readonly onReverted: () => void
 }
 
@@ -129,10 +133,17 @@ function Revert({ path, version, latest, onReverted }: RevertProps) {
   )
 }
 
+/** Of what is deleted. */
+const nothing = { fields: {} }
+
 function Difference({ path, version, latest }: Omit<RevertProps, 'onReverted'>) {
   const { data, error } = useQuery({
-    queryKey: ['history-versions', path, version, latest],
-    queryFn: ({ signal }) => Promise.all([latest, version].map((one) => fieldsAt(one, { path, signal }))),
+    queryKey: ['history-versions', path, version, latest.version],
+    queryFn: ({ signal }) =>
+      Promise.all([
+        latest.operation === 'delete' ? nothing : fieldsAt(latest.version, { path, signal }),
+        fieldsAt(version, { path, signal }),
+      ]),
   })
   const [now, then] = data ?? []
   return (

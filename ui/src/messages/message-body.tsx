@@ -1,11 +1,12 @@
 import type { ShownMessage } from '../api/messages.ts'
+import { visible } from '../components/visible.ts'
 import { strings } from '../strings.ts'
 
 /** Text and link of a message. The text is plain text: its line breaks count, nothing else. */
 export const MessageBody = ({ message }: { readonly message: ShownMessage }) => (
   <>
-    {message.text !== '' && <p className="message-text">{message.text}</p>}
-    {message.notice !== '' && <p>{message.notice}</p>}
+    {message.text !== '' && <p className="message-text">{visible(message.text)}</p>}
+    {message.notice !== '' && <p>{visible(message.notice)}</p>}
     {message.link !== undefined && <MessageLink {...message.link} />}
   </>
 )
@@ -23,12 +24,12 @@ const isSafe = (href: string): boolean => {
 const MessageLink = ({ title, href }: { readonly title: string; readonly href: string }) =>
   isSafe(href) ? (
     <a className="message-link" href={href} target="_blank" rel="noopener noreferrer">
-      {title}
+      {visible(title)}
       <span className="external" aria-hidden="true">
         ↗
       </span>
       <span className="hidden"> {strings.opensInNewTab}</span>
     </a>
   ) : (
-    <span>{title}</span>
+    <span>{visible(title)}</span>
   )

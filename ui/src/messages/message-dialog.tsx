@@ -5,6 +5,7 @@ import { Modal, ModalOverlay } from 'react-aria-components/Modal'
 import { acknowledge, type ShownMessage } from '../api/messages.ts'
 import { Button } from '../components/button.tsx'
 import { Failure } from '../components/failure.tsx'
+import { visible } from '../components/visible.ts'
 import { strings } from '../strings.ts'
 import { MessageBody } from './message-body.tsx'
 
@@ -36,7 +37,7 @@ export function MessageDialog({ message, acknowledges, onDone }: Props) {
     <ModalOverlay isOpen isKeyboardDismissDisabled className="overlay">
       <Modal className="modal">
         <Dialog role="alertdialog" className={`dialog ${message.severity}`}>
-          <Heading slot="title">{message.title}</Heading>
+          <Heading slot="title">{visible(message.title)}</Heading>
           <MessageBody message={message} />
           <Failure error={error} />
           <div className="dialog-actions">

@@ -1,6 +1,7 @@
 import { lazy, Suspense } from 'react'
 import type { Audience, ShownMessage } from '../api/messages.ts'
 import { Button } from '../components/button.tsx'
+import { visible } from '../components/visible.ts'
 import { strings } from '../strings.ts'
 import { useDismissals } from './dismissed.ts'
 import { MessageBody } from './message-body.tsx'
@@ -20,7 +21,7 @@ export const Banner = ({
     <div>
       <h2>
         <span className="hidden">{strings.messages.severity[message.severity]}: </span>
-        {message.title}
+        {visible(message.title)}
       </h2>
       <MessageBody message={message} />
     </div>

@@ -1,4 +1,4 @@
-import { useQuery } from '@tanstack/react-query'
+import { type QueryClient, useQuery } from '@tanstack/react-query'
 import { capabilitiesSelf } from '../api/server.ts'
 import { homeOf } from '../session/use-self.ts'
 
@@ -6,6 +6,20 @@ import { homeOf } from '../session/use-self.ts'
 export type Can = (path: string, capability: string) => boolean
 
 const nothing: Can = () => false
+
+/** What the token may do at these paths of the present namespace, or of one below it. */
+export async function grantedAt(
+  paths: readonly string[],
+  { client, signal, below = '' }: { client: QueryClient; signal: AbortSignal; below?: string },
+): Promise<Readonly<Record<string, readonly string[]>>> {
+  if (paths.length === 0) return {}
+  const { namespace, prefix } = await homeOf(client)
+  const start = below === '' ? prefix : `${prefix}${below}/`
+  const body = { paths: paths.map((path) => start + path) }
+  const found = await capabilitiesSelf({ body }, { signal, namespace })
+  const granted: Readonly<Record<string, readonly string[]>> = found.data
+  return Object.fromEntries(paths.map((path) => [path, granted[start + path] ?? []]))
+}
 
 /**
  * What the token may do at these paths, asked in one call. A button whose call would be refused must be absent.
@@ -15,14 +29,7 @@ export function useCapabilities(paths: readonly string[]): { readonly can: Can; 
   const asked = [...new Set(paths)].toSorted()
   const { data } = useQuery({
     queryKey: ['capabilities', asked],
-    queryFn: async ({ client, signal }): Promise<Readonly<Record<string, readonly string[]>>> => {
-      if (asked.length === 0) return {}
-      const { namespace, prefix } = await homeOf(client)
-      const body = { paths: asked.map((path) => prefix + path) }
-      const found = await capabilitiesSelf({ body }, { signal, namespace })
-      const granted: Readonly<Record<string, readonly string[]>> = found.data
-      return Object.fromEntries(asked.map((path) => [path, granted[prefix + path] ?? []]))
-    },
+    queryFn: ({ client, signal }) => grantedAt(asked, { client, signal }),
     staleTime: 60_000,
   })
   if (data === undefined) return { can: nothing, isKnown: false }

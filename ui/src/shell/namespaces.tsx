@@ -20,11 +20,11 @@ const text = strings.namespaces
 const mostShown = 50
 
 /** The namespaces that the token reaches from here: all below where it may search them, else those one level below. */
-function useNamespacesBelow() {
+export function useNamespacesBelow() {
   const path = 'sys/namespaces'
   const { can, isKnown } = useCapabilities([path])
   const maySearch = can(path, 'scan')
-  return useQuery({
+  const { data, error } = useQuery({
     queryKey: ['namespaces', 'reached', maySearch],
     queryFn: async ({ signal }): Promise<readonly string[]> => {
       const listed = maySearch
@@ -35,6 +35,7 @@ function useNamespacesBelow() {
     enabled: isKnown,
     staleTime: 60_000,
   })
+  return { data, error, areAll: maySearch }
 }
 
 /** The present namespace, and the way to others. A server without namespaces shows nothing. */

@@ -45,6 +45,10 @@ type Target = {
 
 const paramsOf = ({ view, parts = [] }: Target) => ({ view, _splat: parts.map(encodedPart).join('/') })
 
+/** A place as it stands behind the `#`, for another document. */
+export const hashOf = ({ view, parts = [] }: Target): string =>
+  [view, ...parts.map((part) => encodeURIComponent(encodedPart(part)))].join('/')
+
 const searchOf = ({ search = {} }: Target): Record<string, string> =>
   Object.fromEntries(Object.entries(search).flatMap(([name, value]) => (value ? [[name, value]] : [])))
 

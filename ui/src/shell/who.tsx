@@ -1,3 +1,4 @@
+import { visible } from '../components/visible.ts'
 import { labelOf, otherNames, useGroups, usePerson } from './people.ts'
 import { PlaceLink } from './use-place.tsx'
 
@@ -15,9 +16,9 @@ export function Who({ id, name = '' }: Props) {
   return (
     <>
       <PlaceLink view="access" parts={['entities', id]}>
-        {labelOf(person)}
+        {visible(labelOf(person))}
       </PlaceLink>
-      {others.length > 0 && <span className="hint"> {others.join(', ')}</span>}
+      {others.length > 0 && <span className="hint"> {visible(others.join(', '))}</span>}
     </>
   )
 }

@@ -89,6 +89,7 @@ export const views: readonly View[] = [
       { path: 'sys/key-status', capability: 'read' },
       { path: 'sys/audit', capability: 'sudo' },
       { path: 'sys/quotas/rate-limit', capability: 'list' },
+      { path: 'sys/history/deleted', capability: 'read' },
     ],
     load: () => import('./system/system.tsx'),
   },

@@ -133,7 +133,8 @@ function Policy({ name }: { readonly name: string }) {
           mayWrite={mayWrite}
         />
       )}
-      {data && name !== 'root' && <ObjectHistory path={path} />}
+      {/* also of a policy that was deleted */}
+      {data !== undefined && name !== 'root' && <ObjectHistory path={path} />}
     </>
   )
 }

@@ -1,6 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { keysOf } from '../../api/errors.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
@@ -11,6 +10,7 @@ import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { deleteCelRole, listCelRoles, readCelRole } from './editor/calls.ts'
 import { CelEditor } from './editor/cel-editor.tsx'
+import { GuardedDelete } from './guarded-delete.tsx'
 
 const text = strings.logins
 
@@ -82,18 +82,16 @@ function CelRole({ mount, name }: Mount & { readonly name: string }) {
           </PlaceLink>
         )}
         {can(path, 'delete') && (
-          <Confirm
-            label={text.delete}
+          <GuardedDelete
             question={text.deleteRoleQuestion(name)}
-            action={text.delete}
-            onConfirmed={async () => {
-              await deleteCelRole({ params })
+            onConfirmed={async (query) => {
+              await deleteCelRole({ params, query })
               await client.invalidateQueries({ queryKey: ['cel-roles', mount] })
               go({ view: 'logins', parts: [mount, 'cel'] })
             }}
           >
             <p>{text.deleteRoleHint}</p>
-          </Confirm>
+          </GuardedDelete>
         )}
       </div>
       <Failure error={error} />

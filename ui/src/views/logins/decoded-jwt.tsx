@@ -1,3 +1,4 @@
+import { visible } from '../../components/visible.ts'
 import { strings } from '../../strings.ts'
 
 const text = strings.logins
@@ -11,10 +12,10 @@ export function DecodedJwt({ jwt }: { readonly jwt: string }) {
     <details open className="decoded">
       <summary>{text.decoded}</summary>
       <pre>
-        <code>{JSON.stringify(parts.header, null, 2)}</code>
+        <code>{visible(JSON.stringify(parts.header, null, 2))}</code>
       </pre>
       <pre>
-        <code>{JSON.stringify(parts.claims, null, 2)}</code>
+        <code>{visible(JSON.stringify(parts.claims, null, 2))}</code>
       </pre>
     </details>
   )

@@ -3,6 +3,7 @@ import type { LoginFailure } from '../../api/logins.ts'
 import { Button } from '../../components/button.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
+import { visible } from '../../components/visible.ts'
 import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { csvOf, grouped, type Repeated, sourceOf } from './grouped.ts'
@@ -47,7 +48,7 @@ export const ShownName = ({ name }: { readonly name: string }) =>
   name.startsWith('hmac-sha256:') ? (
     <span title={name}>{text.unknownRole(name.slice(-6))}</span>
   ) : (
-    <span>{name}</span>
+    <span>{visible(name)}</span>
   )
 
 const columnsOf = (

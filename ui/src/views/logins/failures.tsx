@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Time } from '../../components/time.tsx'
+import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -141,7 +142,7 @@ function LookedAt({ failure }: { readonly failure: LoginFailure | undefined }) {
         {claims.map(([name, value]) => (
           <Fragment key={name}>
             <dt className="mono">{name}</dt>
-            <dd className="mono">{value}</dd>
+            <dd className="mono">{visible(value)}</dd>
           </Fragment>
         ))}
       </dl>

@@ -1,68 +1,75 @@
-import { type FormEvent, useState } from 'react'
-import { ifRefused } from '../../api/errors.ts'
-import { loginFailures } from '../../api/logins.ts'
+import { useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, useEffect, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
+import { addressOfNamespace, useNamespace } from '../../session/namespace.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
-import { useGo } from '../../shell/use-place.tsx'
+import { useNamespacesBelow } from '../../shell/namespaces.tsx'
+import { hashOf, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
+import { type Refused, type Searched, searchRefusal } from './search-refusal.ts'
 
 const text = strings.logins.find
 
-/** Mounts that are asked at the same time, so that a search does not take all places of the server. */
-const atOnce = 4
-
-const failuresOf = (mount: string) => `auth/${mount}/failures`
+type Props = {
+  readonly mounts: readonly string[]
+  /** Types of mounts that keep failures. */
+  readonly types: readonly string[]
+}
 
 /** Leads from the id that somebody was told at a refused login to its cause, whichever mount refused it. */
-export function FindRefusal({ mounts }: { readonly mounts: readonly string[] }) {
-  const { can } = useCapabilities(mounts.map(failuresOf))
+export function FindRefusal({ mounts, types }: Props) {
+  const client = useQueryClient()
+  const here = useNamespace()
+  const { data: below = [], areAll } = useNamespacesBelow()
+  const paths = mounts.map((mount) => `auth/${mount}/failures`)
+  const { can } = useCapabilities(paths)
   const go = useGo()
   const [id, setId] = useState('')
-  const [outcome, setOutcome] = useState<{ readonly error: unknown } | 'nowhere' | 'asking'>()
-  const asked = mounts.filter((mount) => can(failuresOf(mount), 'read'))
-  if (asked.length === 0) return null
+  const [searched, setSearched] = useState<Searched>()
+  const [error, setError] = useState<unknown>()
+  const [isRunning, setRunning] = useState(false)
+  const running = useRef<AbortController>(undefined)
+  useEffect(() => () => running.current?.abort(), [])
+  if (below.length === 0 && !paths.some((path) => can(path, 'read'))) return null
+  const open = ({ below: at, mount }: Refused) => {
+    const target = { view: 'logins', parts: [mount, 'failures', id.trim()] }
+    if (at === '') return go(target)
+    // another namespace is another document
+    const namespace = [here, at].filter((part) => part !== '').join('/')
+    location.assign(addressOfNamespace(namespace, hashOf(target)))
+  }
   const find = async (event: FormEvent) => {
     event.preventDefault()
-    setOutcome('asking')
+    if (isRunning) return running.current?.abort()
+    const ended = new AbortController()
+    running.current = ended
+    setSearched({ namespaces: 0, mounts: 0, end: 'none' })
+    setError(undefined)
+    setRunning(true)
     try {
-      const mount = await whereRefused(asked, id.trim())
-      setOutcome(mount === undefined ? 'nowhere' : undefined)
-      if (mount !== undefined) go({ view: 'logins', parts: [mount, 'failures', id.trim()] })
-    } catch (error) {
-      setOutcome({ error })
+      const asked = { id: id.trim(), types, below, areAll, here }
+      const found = await searchRefusal(asked, { client, signal: ended.signal, report: setSearched })
+      if (found !== undefined) setSearched(undefined)
+      if (found !== undefined) open(found)
+    } catch (failure) {
+      if (!ended.signal.aborted) setError(failure)
+    } finally {
+      setRunning(false)
     }
   }
   return (
     <search aria-label={text.title}>
       <form className="one-line" onSubmit={(event) => void find(event)} autoComplete="off">
         <Field label={text.label} mono value={id} onChange={setId} isRequired />
-        <Button type="submit" isDisabled={outcome === 'asking'}>
-          {text.find}
-        </Button>
+        {/* one button: the focus stays on it, and a click that cancels does not also begin anew */}
+        <Button type="submit">{isRunning ? strings.cancel : text.find}</Button>
       </form>
-      <p className="hint" role="status">
-        {outcome === 'asking' && text.asking(asked.length)}
-        {outcome === 'nowhere' && text.nowhere(asked.length)}
+      <p className="hint" role="status" aria-live={isRunning ? 'off' : 'polite'}>
+        {searched !== undefined && text.searched(searched, isRunning)}
       </p>
-      {typeof outcome === 'object' && <Failure error={outcome.error} />}
+      <Failure error={error} />
     </search>
   )
-}
-
-/** The mount that keeps the refused login of a request. */
-async function whereRefused(mounts: readonly string[], id: string): Promise<string | undefined> {
-  for (let start = 0; start < mounts.length; start += atOnce) {
-    const some = mounts.slice(start, start + atOnce)
-    const answers = await Promise.all(
-      some.map((mount) =>
-        // who may read the list may still lack a right to what it shows
-        ifRefused(loginFailures({ params: { jwt_mount_path: mount }, query: { request_id: id } }), undefined),
-      ),
-    )
-    const at = answers.findIndex((answer) => answer !== undefined && answer.data.failures.length > 0)
-    if (at >= 0) return some[at]
-  }
-  return undefined
 }

@@ -119,13 +119,22 @@ const tabsOf: Readonly<Record<string, readonly Tab[]>> = {
   ],
 }
 
+const types = Object.keys(tabsOf)
+
 /** What operators see of logins. */
 export function View() {
   const { mounts, isKnown } = useMounts()
   const { parts } = usePlace()
-  const paths = pathsOfTypes(mounts.auth, Object.keys(tabsOf))
+  const paths = pathsOfTypes(mounts.auth, types)
   const mount = parts[0] ?? paths[0]
-  if (mount === undefined) return isKnown ? <EmptyState title={text.none}>{text.noneNext}</EmptyState> : null
+  if (mount === undefined)
+    return isKnown ? (
+      <div className="view">
+        <ViewHeader title={strings.views['logins'] ?? ''} requests={[]} />
+        <FindRefusal mounts={paths} types={types} />
+        <EmptyState title={text.none}>{text.noneNext}</EmptyState>
+      </div>
+    ) : null
   if (!isKnown) return null
   const tabs = tabsOf[mounts.auth[`${mount}/`]?.type ?? ''] ?? []
   return <Mount key={mount} mount={mount} paths={paths} tabs={tabs} tab={parts[1]} />
@@ -145,7 +154,7 @@ function Mount({ mount, paths, tabs, tab }: Props) {
   return (
     <div className="view">
       <ViewHeader title={strings.views['logins'] ?? ''} requests={open?.requests(mount) ?? []} />
-      <FindRefusal mounts={paths} />
+      <FindRefusal mounts={paths} types={types} />
       {paths.length > 1 && (
         <Choices
           view="logins"

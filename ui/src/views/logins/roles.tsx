@@ -2,7 +2,6 @@ import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ComponentType } from 'react'
 import { keysOf } from '../../api/errors.ts'
 import { type Finding, lintFindings, loginRole, loginRoles } from '../../api/logins.ts'
-import { Confirm } from '../../components/confirm.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Fields } from '../../components/fields.tsx'
@@ -15,6 +14,7 @@ import { strings } from '../../strings.ts'
 import { AsToken } from './as-token.tsx'
 import { deleteLoginRole } from './editor/calls.ts'
 import { NewRole, RoleEditor } from './editor/role-editor.tsx'
+import { GuardedDelete } from './guarded-delete.tsx'
 
 const text = strings.logins
 
@@ -170,18 +170,16 @@ function RoleActions({ mount, name }: { readonly mount: string; readonly name: s
         </PlaceLink>
       )}
       {can(path, 'delete') && (
-        <Confirm
-          label={text.delete}
+        <GuardedDelete
           question={text.deleteRoleQuestion(name)}
-          action={text.delete}
-          onConfirmed={async () => {
-            await deleteLoginRole({ params: { jwt_mount_path: mount, name } })
+          onConfirmed={async (query) => {
+            await deleteLoginRole({ params: { jwt_mount_path: mount, name }, query })
             await client.invalidateQueries({ queryKey: ['login-roles', mount] })
             go({ view: 'logins', parts: [mount, 'roles'] })
           }}
         >
           <p>{text.deleteRoleHint}</p>
-        </Confirm>
+        </GuardedDelete>
       )}
     </div>
   )

@@ -7,7 +7,13 @@ const names = v.object({ data: v.object({ keys: v.array(v.string()) }) })
 export type Values = Readonly<Record<string, unknown>>
 
 /** How the server makes values of fields: docs/contract/kv.md#generated-values. */
-export type Generate = Readonly<Record<string, { readonly length: number; readonly charset: Charset }>>
+export type Generate = Readonly<Record<string, Made>>
+
+/** How one value is made; with `keep`, only if the current version has none. */
+export type Made = { readonly keep?: true } & (
+  | { readonly length: number; readonly charset: Charset }
+  | { readonly policy: string }
+)
 
 export type Charset = 'alnum' | 'ascii' | 'hex' | 'base64url' | 'digits'
 

@@ -22,7 +22,7 @@ type Props = {
 
 /** Two people wrote at once: both sides, field by field, and the ways on. */
 export function ConflictPanel({ conflict, onSave, onEdit, onTakeTheirs }: Props) {
-  const { mine, theirs, version, at, by } = conflict
+  const { mine, theirs, version, isFirst = false, at, by } = conflict
   const [picks, setPicks] = useState<ReadonlyMap<string, Side>>()
   const [error, setError] = useState<unknown>()
   const fields = disputedFields(conflict)
@@ -32,7 +32,9 @@ export function ConflictPanel({ conflict, onSave, onEdit, onTakeTheirs }: Props)
   const pick = ({ name }: Disputed, side: Side) => setPicks(new Map(picks).set(name, side))
   return (
     <section className="conflict" aria-labelledby="conflict">
-      <h3 id="conflict">{version === 0 ? text.gone : text.title(version)}</h3>
+      <h3 id="conflict">
+        {version === 0 ? text.gone : isFirst ? text.changedMeanwhile : text.title(version)}
+      </h3>
       <p role="status">
         {by !== undefined && at !== undefined && (
           <>
@@ -55,7 +57,7 @@ export function ConflictPanel({ conflict, onSave, onEdit, onTakeTheirs }: Props)
       <Failure error={error} />
       <div className="actions">
         <Button kind="primary" onPress={() => void onSave(chosen).then(() => setError(undefined), setError)}>
-          {isMerging ? text.saveMerge(version + 1) : text.saveMine(version + 1)}
+          {saveText(isMerging, conflict)}
         </Button>
         <Button onPress={() => onEdit(chosen)}>{isMerging ? text.editMerge : text.editMine}</Button>
         {theirs !== undefined && !isMerging && (
@@ -65,6 +67,11 @@ export function ConflictPanel({ conflict, onSave, onEdit, onTakeTheirs }: Props)
       </div>
     </section>
   )
+}
+
+function saveText(isMerging: boolean, { version, isFirst = false }: Conflict): string {
+  if (isFirst) return isMerging ? text.saveTheMerge : text.saveOwn
+  return isMerging ? text.saveMerge(version + 1) : text.saveMine(version + 1)
 }
 
 const side = (field: Disputed, which: Side) =>

@@ -11,6 +11,8 @@ export type Conflict = {
   readonly theirs: Values | undefined
   /** The current version; 0 if the secret is gone. */
   readonly version: number
+  /** The mount keeps no versions. */
+  readonly isFirst?: boolean
   readonly at: string | undefined
   /** Who wrote it, if the token may read the metadata. */
   readonly by: string | undefined
@@ -19,6 +21,10 @@ export type Conflict = {
 export const isConflict = (refusal: unknown): boolean =>
   refusal instanceof ApiError &&
   refusal.errors.includes('check-and-set parameter did not match the current version')
+
+export const isMetadataConflict = (refusal: unknown): boolean =>
+  refusal instanceof ApiError &&
+  refusal.errors.some((line) => line.includes('metadata check-and-set parameter does not match'))
 
 /** Reads what somebody else has written. */
 export async function conflictOf(place: SecretPlace, base: Values, mine: Values): Promise<Conflict> {
@@ -35,6 +41,20 @@ export async function conflictOf(place: SecretPlace, base: Values, mine: Values)
     version,
     at: written?.created_time ?? current?.metadata.created_time,
     by: written?.created_by.actor,
+  }
+}
+
+/** The same for a secret without versions: null if it is gone. Undefined: it is still as the draft began. */
+export function firstConflict(base: Values, mine: Values, theirs: Values | null): Conflict | undefined {
+  if (theirs !== null && isSame(base, theirs)) return undefined
+  return {
+    base,
+    mine,
+    theirs: theirs ?? {},
+    version: theirs === null ? 0 : 1,
+    isFirst: true,
+    at: undefined,
+    by: undefined,
   }
 }
 

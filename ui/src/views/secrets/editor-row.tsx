@@ -3,7 +3,7 @@ import { Button } from '../../components/button.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { strings } from '../../strings.ts'
-import { charsets, type Row, usualMade } from './editor-rows.ts'
+import { charsets, type Row, type TypedMade, usualMade } from './editor-rows.ts'
 
 const text = strings.secrets
 
@@ -60,23 +60,46 @@ export const EditorRow = ({ row, problem, isShown, mayGenerate, onChange, onRemo
 )
 
 function MadeFields({ row: { name, made = usualMade }, onChange }: Pick<Props, 'row' | 'onChange'>) {
+  const change = (changed: Partial<TypedMade>) => onChange({ made: { ...made, ...changed } })
   return (
     <>
       <Select
         label={text.charsetOf(name)}
         value={made.charset}
         onChange={(value) =>
-          onChange({ made: { ...made, charset: charsets.find((one) => one === value) ?? made.charset } })
+          change({
+            charset: value === 'policy' ? value : (charsets.find((one) => one === value) ?? made.charset),
+          })
         }
-        options={charsets.map((one) => [one, text.charsets[one]])}
+        options={[...charsets, 'policy' as const].map((one) => [one, text.charsets[one]])}
       />
-      <Field
-        label={text.lengthOf(name)}
-        type="number"
-        isRequired
-        value={made.length}
-        onChange={(length) => onChange({ made: { ...made, length } })}
-      />
+      {made.charset === 'policy' ? (
+        <Field
+          label={text.passwordPolicyOf(name)}
+          hint={text.passwordPolicyHint}
+          mono
+          isRequired
+          value={made.policy}
+          onChange={(policy) => change({ policy })}
+        />
+      ) : (
+        <Field
+          label={text.lengthOf(name)}
+          type="number"
+          isRequired
+          value={made.length}
+          onChange={(length) => change({ length })}
+        />
+      )}
+      <label className="check-field">
+        <input
+          type="checkbox"
+          checked={made.keep}
+          aria-label={text.keepOf(name)}
+          onChange={({ target }) => change({ keep: target.checked })}
+        />
+        {text.keep}
+      </label>
     </>
   )
 }

@@ -1,6 +1,6 @@
 import { parseJson } from '../../api/json.ts'
 import { strings } from '../../strings.ts'
-import type { Charset, Generate, Values } from './calls.ts'
+import type { Charset, Generate, Made, Values } from './calls.ts'
 import { shownValue } from './values.tsx'
 
 const text = strings.secrets
@@ -12,26 +12,44 @@ export type Row = {
   readonly value: string
   readonly isJson: boolean
   /** The server makes the value: docs/contract/kv.md#generated-values. */
-  readonly made?: Made | undefined
+  readonly made?: TypedMade | undefined
 }
 
 export const charsets: readonly Charset[] = ['alnum', 'ascii', 'hex', 'base64url', 'digits']
 
-export type Made = { readonly length: string; readonly charset: Charset }
+/** How a value is made, as it is typed: by a password policy, or by length and charset. */
+export type TypedMade = {
+  readonly length: string
+  /** `policy`: a password policy says what the value consists of. */
+  readonly charset: Charset | 'policy'
+  readonly policy: string
+  readonly keep: boolean
+}
 
-export const usualMade: Made = { length: '32', charset: 'alnum' }
+export const usualMade: TypedMade = { length: '32', charset: 'alnum', policy: '', keep: false }
+
+const typedMade = (made: Made): TypedMade => ({
+  ...usualMade,
+  ...('policy' in made
+    ? { charset: 'policy', policy: made.policy }
+    : { length: String(made.length), charset: made.charset }),
+  keep: made.keep === true,
+})
+
+const madeOf = ({ length, charset, policy, keep }: TypedMade): Made => ({
+  ...(charset === 'policy' ? { policy: policy.trim() } : { length: Number(length), charset }),
+  ...(keep && { keep }),
+})
 
 let lastId = 0
-export const newRow = (name = '', value: unknown = '', made?: Made): Row => {
+export const newRow = (name = '', value: unknown = '', made?: TypedMade): Row => {
   lastId += 1
   return { id: lastId, name, value: shownValue(value), isJson: typeof value !== 'string', made }
 }
 
 export const rowsOf = (values: Values, generate: Generate = {}): readonly Row[] => [
   ...Object.entries(values).map(([name, value]) => newRow(name, value)),
-  ...Object.entries(generate).map(([name, { length, charset }]) =>
-    newRow(name, '', { length: String(length), charset }),
-  ),
+  ...Object.entries(generate).map(([name, made]) => newRow(name, '', typedMade(made))),
 ]
 
 export const valuesOf = (rows: readonly Row[]): Values =>
@@ -42,11 +60,7 @@ export const valuesOf = (rows: readonly Row[]): Values =>
   )
 
 export const generateOf = (rows: readonly Row[]): Generate =>
-  Object.fromEntries(
-    rows.flatMap(({ name, made }) =>
-      made === undefined ? [] : [[name, { length: Number(made.length), charset: made.charset }]],
-    ),
-  )
+  Object.fromEntries(rows.flatMap(({ name, made }) => (made === undefined ? [] : [[name, madeOf(made)]])))
 
 type Problem = { readonly name?: string; readonly value?: string }
 

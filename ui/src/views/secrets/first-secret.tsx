@@ -13,6 +13,8 @@ import { useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { deleteFirst, readFirst, type Values, writeFirst } from './calls.ts'
 import { readCommands } from './commands.ts'
+import { type Conflict, firstConflict } from './conflict.ts'
+import { ConflictPanel } from './conflict-panel.tsx'
 import { Editor } from './editor.tsx'
 import { folderOf, type SecretMount, withoutSlash } from './paths.ts'
 import { Trail } from './trail.tsx'
@@ -22,12 +24,20 @@ const text = strings.secrets
 
 type Props = { readonly mount: SecretMount; readonly path: string }
 
+/** Values that are being edited. */
+type Draft = {
+  readonly values: Values
+  /** What was there when the draft began; null if there was nothing. */
+  readonly base: Values | null
+}
+
 /** One secret of a mount of version 1, which keeps a single value. */
 export function FirstSecret({ mount, path }: Props) {
   const client = useQueryClient()
   const go = useGo()
   const namespace = useNamespace()
-  const [isEdited, setEdited] = useState(false)
+  const [draft, setDraft] = useState<Draft>()
+  const [conflict, setConflict] = useState<Conflict>()
   const own = `${mount.path}${path}`
   const { can, isKnown } = useCapabilities([own])
   const params = { kv_mount_path: withoutSlash(mount.path), path }
@@ -46,8 +56,26 @@ export function FirstSecret({ mount, path }: Props) {
     await client.invalidateQueries({ queryKey: ['secret-names', mount.path] })
   }
   if (data === undefined && error === null) return <ViewLoading />
+  const edit = (begun: Draft | undefined) => {
+    setDraft(begun)
+    setConflict(undefined)
+  }
+  const write = async (values: Values) => {
+    await writeFirst({ params, body: values })
+    announce(strings.saved)
+    edit(undefined)
+    await changed()
+  }
+  /** The server does not compare: a value that has changed since it was opened is only found by another read. */
+  const save = async (values: Values, base: Values | null) => {
+    const now = mayRead ? await dataOrNull(readFirst({ params })) : null
+    const found = base === null && now === null ? undefined : firstConflict(base ?? {}, values, now)
+    if (!mayRead || found === undefined) return write(values)
+    setConflict(found)
+  }
   const isThere = data != null
   const mayWrite = can(own, 'update') || (!isThere && can(own, 'create'))
+  const edited = draft ?? (!isThere && mayWrite && error === null ? { values: {}, base: null } : undefined)
   return (
     <div className="view">
       <Trail mount={mount.path} path={path} />
@@ -81,25 +109,35 @@ export function FirstSecret({ mount, path }: Props) {
         <Failure error={error} />
         {!isThere && error === null && <p>{mayRead ? text.notThere : text.mayNotRead}</p>}
         {!mayRead && mayWrite && <p>{text.replacesUnseen}</p>}
-        {isEdited || (!isThere && mayWrite && error === null) ? (
-          <Editor
-            before={data ?? {}}
-            submit={isThere || !mayRead ? text.save : text.create}
-            onSave={async (values) => {
-              await writeFirst({ params, body: values })
-              announce(strings.saved)
-              setEdited(false)
-              await changed()
+        {conflict !== undefined ? (
+          <ConflictPanel
+            conflict={conflict}
+            onSave={(values) => save(values, conflict.version === 0 ? null : (conflict.theirs ?? {}))}
+            onEdit={(values) =>
+              edit({ values, base: conflict.version === 0 ? null : (conflict.theirs ?? {}) })
+            }
+            onTakeTheirs={() => {
+              edit(undefined)
+              void changed()
             }}
-            onCancel={isThere ? () => setEdited(false) : undefined}
           />
+        ) : edited !== undefined ? (
+          <>
+            <Editor
+              before={edited.values}
+              submit={isThere || !mayRead ? text.save : text.create}
+              onSave={(values) => save(values, edited.base)}
+              onCancel={isThere ? () => edit(undefined) : undefined}
+            />
+            <p className="hint">{text.firstHint}</p>
+          </>
         ) : (
           isThere && (
             <>
               <ValueList values={data} />
               {mayWrite && (
                 <div className="actions">
-                  <Button kind="primary" onPress={() => setEdited(true)}>
+                  <Button kind="primary" onPress={() => edit({ values: data, base: data })}>
                     {text.edit}
                   </Button>
                 </div>

@@ -5,8 +5,11 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Time } from '../../components/time.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { visible } from '../../components/visible.ts'
 import { strings } from '../../strings.ts'
-import { type Metadata, writeMetadata } from './calls.ts'
+import { type Metadata, readMetadata, writeMetadata } from './calls.ts'
+import { isMetadataConflict } from './conflict.ts'
+import { MetadataConflict } from './metadata-conflict.tsx'
 import { Notes, notesOf, problemOf, recordOf } from './notes.tsx'
 import { endpointPath, type SecretPlace } from './place.ts'
 
@@ -57,8 +60,8 @@ function Facts({ metadata }: { readonly metadata: Metadata }) {
       </dd>
       {notes.map(([name, value]) => (
         <div className="fact" key={name}>
-          <dt className="mono">{name}</dt>
-          <dd>{value}</dd>
+          <dt className="mono">{visible(name)}</dt>
+          <dd>{visible(value)}</dd>
         </div>
       ))}
     </dl>
@@ -74,6 +77,14 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
   const [notes, setNotes] = useState(() => notesOf(metadata.custom_metadata ?? {}))
   const areNotesGood = notes.every((note) => problemOf(notes, note) === undefined)
   const [error, setError] = useState<unknown>()
+  /** Those of somebody else, who was faster. */
+  const [theirs, setTheirs] = useState<Metadata>()
+  const settings = {
+    max_versions: Number(maxVersions),
+    cas_required: isCasRequired,
+    delete_version_after: after,
+    custom_metadata: recordOf(notes),
+  }
   useUnsaved([maxVersions, after, isCasRequired, notes])
   const save = async (event: FormEvent) => {
     event.preventDefault()
@@ -81,20 +92,23 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
       await writeMetadata({
         params: place.params,
         body: {
-          max_versions: Number(maxVersions),
-          cas_required: isCasRequired,
-          delete_version_after: after,
-          custom_metadata: recordOf(notes),
+          ...settings,
           // somebody may have changed it since: the server refuses then
-          metadata_cas: metadata.current_metadata_version,
+          metadata_cas: (theirs ?? metadata).current_metadata_version,
         },
       })
       await place.changed()
       announce(strings.saved)
       onDone()
     } catch (failure) {
-      setError(failure)
+      const isConflict = isMetadataConflict(failure)
+      setError(isConflict ? undefined : failure)
+      if (isConflict) setTheirs((await readMetadata({ params: place.params })).data)
     }
+  }
+  const takeTheirs = async () => {
+    await place.changed()
+    onDone()
   }
   return (
     <form className="settings" onSubmit={(event) => void save(event)}>
@@ -116,9 +130,12 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
       </label>
       <Notes notes={notes} onChange={setNotes} />
       <Failure error={error} />
+      {theirs !== undefined && (
+        <MetadataConflict theirs={theirs} mine={settings} onTakeTheirs={() => void takeTheirs()} />
+      )}
       <div className="actions">
         <Button type="submit" kind="primary" isDisabled={!areNotesGood}>
-          {text.save}
+          {theirs === undefined ? text.save : text.metadataConflict.saveMine}
         </Button>
         <Button onPress={onDone}>{strings.cancel}</Button>
       </div>

@@ -3,6 +3,7 @@ import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { AuditDevices } from './audit-devices.tsx'
+import { Deleted } from './deleted.tsx'
 import { Mounts } from './mounts.tsx'
 import { Namespaces } from './namespaces.tsx'
 import { RateLimits } from './rate-limits.tsx'
@@ -17,6 +18,7 @@ const tabs = [
   { name: 'server', path: 'sys/key-status', capability: 'read', Page: Server },
   // who may not use `sudo` there is refused
   { name: 'audit', path: 'sys/audit', capability: 'sudo', Page: AuditDevices },
+  { name: 'deleted', path: 'sys/history/deleted', capability: 'read', Page: Deleted },
   { name: 'limits', path: 'sys/quotas/rate-limit', capability: 'list', Page: RateLimits },
 ] as const
 
