@@ -63,7 +63,7 @@ beforeAll(async () => {
   await made('sys/namespaces/a-tenant')
   await made('sys/audit/file', { type: 'file', options: { file_path: join(folder.path, 'requests.log') } })
   await made('sys/quotas/rate-limit/all', { rate: 1_000_000 })
-  await made('sys/policies/acl/gone', { policy: '' })
+  await made('sys/policies/acl/gone', { policy: 'path "x" {}' })
   await root.delete('sys/policies/acl/gone')
   messageId = String(
     (

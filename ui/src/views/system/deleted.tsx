@@ -62,6 +62,7 @@ const columns: readonly Column<DeletedObject>[] = [
   {
     id: 'path',
     title: text.object,
+    by: ({ path }) => path,
     width: '2fr',
     cell: ({ path, restorable }) =>
       restorable ? (
@@ -74,6 +75,17 @@ const columns: readonly Column<DeletedObject>[] = [
         </>
       ),
   },
-  { id: 'when', title: text.when, width: '12rem', cell: ({ time }) => <Time at={time} /> },
-  { id: 'by', title: text.by, cell: ({ by }) => by.display_name || strings.history.somebody },
+  {
+    id: 'when',
+    title: text.when,
+    width: '12rem',
+    by: ({ time }) => Date.parse(time),
+    cell: ({ time }) => <Time at={time} />,
+  },
+  {
+    id: 'by',
+    title: text.by,
+    by: ({ by }) => by.display_name,
+    cell: ({ by }) => by.display_name || strings.history.somebody,
+  },
 ]
