@@ -1,4 +1,6 @@
 # The executable of `npm run release -- --executable`, on an image without a shell or anything else: docs/deployment.md#container
+# What it is put on: glibc, libstdc++ and, for a key that a command keeps, a shell and that program.
+ARG BASE=gcr.io/distroless/cc-debian12:nonroot
 FROM node:26-bookworm-slim AS build
 WORKDIR /build
 COPY package.json package-lock.json LICENSE ./
@@ -14,7 +16,8 @@ RUN npm run release -- --executable && out/gatehouse --version
 # What the final image lacks: a library that Node needs, and folders of the server's user.
 RUN cp -L /usr/lib/*-linux-gnu/libatomic.so.1 . && install -d -m 0700 own/data own/run
 
-FROM gcr.io/distroless/cc-debian12:nonroot
+# hadolint ignore=DL3006
+FROM ${BASE}
 COPY --from=build /build/libatomic.so.1 /usr/lib/
 COPY --from=build /build/out/gatehouse /usr/local/bin/
 COPY --from=build --chown=65532:65532 /build/own/data /data

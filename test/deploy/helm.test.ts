@@ -57,6 +57,17 @@ const releases: Readonly<Record<string, object>> = {
       annotations: { 'nginx.ingress.kubernetes.io/proxy-body-size': '32m' },
     },
   },
+  kms: {
+    storage: postgres,
+    seal: {
+      kind: 'command',
+      command: {
+        wrap: 'age -r age1…',
+        unwrap: 'age -d -i /run/secrets/seal-command/identity',
+        secretName: 'age',
+      },
+    },
+  },
   shares: {
     tls: { secretName: 'gate-tls' },
     seal: { kind: 'shamir' },
@@ -157,11 +168,11 @@ describe.skipIf(why !== undefined)('the chart', () => {
     const { storage, seal, replicaName, drainDelayMs, stopTimeoutMs, listen, auditDirs, autoInit } =
       settings(name)
 
-    expect(storage.kind).toBe(name === 'shared' ? 'postgres' : 'sqlite')
-    expect(seal).toBe(name === 'shares' ? 'shamir' : 'static')
+    expect(storage.kind).toBe(['shared', 'kms'].includes(name) ? 'postgres' : 'sqlite')
+    expect(seal).toBe({ shares: 'shamir', kms: 'command' }[name] ?? 'static')
     expect(listen).toEqual([{ host: '0.0.0.0', port: 8200 }])
     expect(auditDirs).toEqual(['/data/audit'])
-    expect(seal === 'static' && autoInit).toBe(false)
+    expect(autoInit).toBe(seal === 'shamir')
     expect(replicaName).not.toBe('')
     expect(Number(pod(name)?.['terminationGracePeriodSeconds']) * 1000).toBeGreaterThan(
       drainDelayMs + stopTimeoutMs,
@@ -186,7 +197,7 @@ describe.skipIf(why !== undefined)('the chart', () => {
       .map(([, file]) => file)
 
     expect(files.toSorted()).toEqual(named.toSorted())
-    expect(named.length).toBe({ defaults: 1, shared: 5, shares: 2, gateway: 1 }[name])
+    expect(named.length).toBe({ defaults: 1, shared: 5, kms: 2, shares: 2, gateway: 1 }[name])
     const modes = volumes.flatMap(({ secret, projected }) => (secret ?? projected)?.['defaultMode'] ?? [])
     expect(new Set(modes.map(Number))).toEqual(new Set(modes.length === 0 ? [] : [0o440]))
     const inPod = [
@@ -339,6 +350,7 @@ describe.skipIf(why !== undefined)('the chart', () => {
       values: { storage: { ...postgres, postgres: { url: 'postgres://gatehouse:pass@db/gatehouse' } } },
     },
     { what: 'a static seal without a key', values: { seal: { keySecret: { name: '' } } } },
+    { what: 'a seal of commands without any', values: { seal: { kind: 'command' } } },
     { what: 'an ingress without TLS', values: { ingress: { enabled: true, host: 'gate.example.com' } } },
     { what: 'alerts without a runbook', values: { metrics: { prometheusRule: { enabled: true } } } },
     { what: 'a route without a gateway', values: { httpRoute: { enabled: true } } },

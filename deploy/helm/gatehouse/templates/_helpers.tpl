@@ -35,6 +35,11 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- .Values.serviceAccount.name | default (include "gatehouse.fullname" .) }}
 {{- end }}
 
+{{- /* The secret that the commands of the seal read. */}}
+{{- define "gatehouse.sealCommandSecret" -}}
+{{- if eq .Values.seal.kind "command" }}{{ .Values.seal.command.secretName }}{{ end }}
+{{- end }}
+
 {{- define "gatehouse.isPostgres" -}}
 {{- if eq .Values.storage.kind "postgres" }}true{{ end }}
 {{- end }}

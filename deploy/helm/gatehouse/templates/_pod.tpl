@@ -106,6 +106,11 @@ spec:
           mountPath: /run/secrets/seal
           readOnly: true
         {{- end }}
+        {{- if include "gatehouse.sealCommandSecret" . }}
+        - name: seal-command
+          mountPath: /run/secrets/seal-command
+          readOnly: true
+        {{- end }}
         {{- if .Values.tls.secretName }}
         - name: tls
           mountPath: /run/secrets/tls
@@ -148,6 +153,12 @@ spec:
                   path: previous-seal.key
           {{- end }}
           {{- end }}
+    {{- end }}
+    {{- with include "gatehouse.sealCommandSecret" . }}
+    - name: seal-command
+      secret:
+        secretName: {{ . }}
+        defaultMode: 0440
     {{- end }}
     {{- with .Values.tls.secretName }}
     - name: tls

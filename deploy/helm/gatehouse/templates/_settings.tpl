@@ -31,6 +31,13 @@
   {{- if .Values.seal.previousKeySecret.name }}
     {{- $_ := set $own "GATEHOUSE_SEAL_PREVIOUS_KEY_FILE" "/run/secrets/seal/previous-seal.key" }}
   {{- end }}
+{{- else if eq .Values.seal.kind "command" }}
+  {{- $_ := set $own "GATEHOUSE_AUTO_INIT" "false" }}
+  {{- with .Values.seal.command }}
+    {{- $_ := set $own "GATEHOUSE_SEAL_WRAP_COMMAND" .wrap }}
+    {{- $_ := set $own "GATEHOUSE_SEAL_UNWRAP_COMMAND" .unwrap }}
+    {{- $_ := set $own "GATEHOUSE_SEAL_COMMAND_TIMEOUT" (printf "%vs" .timeoutSeconds) }}
+  {{- end }}
 {{- end }}
 {{- with .Values.apiAddr }}
   {{- $_ := set $own "GATEHOUSE_API_ADDR" . }}
