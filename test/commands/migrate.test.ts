@@ -5,7 +5,7 @@ import { runCommand, StartedProcess } from '../support/process.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/* `import --watch` and `verify --against`, between two Gatehouse servers. test/clients/migration.test.ts has a real OpenBao. */
+/* `import --watch`, `import --secret-ids` and `verify --against`, between two Gatehouse servers. test/clients/migration.test.ts has a real OpenBao. */
 
 type Folder = Awaited<ReturnType<typeof temporaryFolder>>
 let folder: Folder
@@ -99,6 +99,108 @@ test('a comparison lists names and versions, and never a value', async () => {
   })
   expect(text.stdout + json.stdout).not.toContain('canary')
   expect(excepted).toMatchObject({ code: 0 })
+})
+
+test('known secret ids get what they have left on the source, and end with it', async () => {
+  await from.root.write('sys/auth/machines', { type: 'approle' })
+  await from.root.write('auth/machines/role/job', { secret_id_num_uses: 5, secret_id_ttl: '2h' })
+  const made = (await from.root.write('auth/machines/role/job/secret-id', { num_uses: 3 })).body.data
+  const { role_id } = (await from.root.read('auth/machines/role/job/role-id')).body.data ?? {}
+  const secret_id = String(made?.['secret_id'])
+  const logIn = async ({ anonymous }: TestServer) =>
+    (await anonymous.write('auth/machines/login', { role_id, secret_id })).status
+  const usesOn = async ({ root }: TestServer) =>
+    (await root.write('auth/machines/role/job/secret-id/lookup', { secret_id })).body?.data?.[
+      'secret_id_num_uses'
+    ]
+  await writeFile(folder.file('ids'), `# of the pipelines\nauth/machines/role/job ${secret_id}\n`, {
+    mode: 0o600,
+  })
+  await writeFile(folder.file('bad'), `${secret_id}\n`, { mode: 0o600 })
+  const servers = [
+    '--from',
+    from.url,
+    '--from-token-file',
+    'token',
+    ...toArguments(),
+    '--only',
+    'auth,namespaces',
+  ]
+  const importIds = (file: string, ...more: string[]) =>
+    runCommand('import', { folder: folder.path, args: [...servers, '--secret-ids', file, ...more] })
+
+  const bad = await importIds('bad')
+  const first = await importIds('ids')
+  const uses = [await usesOn(to)]
+  expect(await logIn(from)).toBe(200)
+  expect(await logIn(from)).toBe(200)
+  const second = await importIds('ids', '--update')
+  uses.push(await usesOn(to))
+  expect(await logIn(to)).toBe(200)
+  expect(await logIn(from)).toBe(200)
+
+  expect(bad).toMatchObject({
+    code: 2,
+    stderr: '--secret-ids: line 1 is not "auth/MOUNT/role/ROLE SECRET_ID"\n',
+  })
+  expect([first.code, second.code]).toEqual([0, 0])
+  expect(uses).toEqual([3, 1])
+  expect(JSON.parse(second.stdout).updated).toContainEqual({
+    kind: 'secret_id',
+    namespace: '',
+    path: 'auth/machines/role/job/custom-secret-id line 2',
+    note: 'the source has 1 uses left, the target 3',
+  })
+  const third = await importIds('ids')
+  expect(third.code).toBe(1)
+  expect(JSON.parse(third.stdout).failed).toMatchObject([
+    { kind: 'secret_id', reason: 'the source does not know it, or it has ended' },
+  ])
+  for (const { stdout, stderr } of [bad, first, second, third])
+    expect(stdout + stderr).not.toContain(secret_id)
+})
+
+test('a secret id that the source has destroyed is destroyed on the target', async () => {
+  await from.root.write('sys/auth/robots', { type: 'approle' })
+  await from.root.write('auth/robots/role/job', {})
+  const made = (await from.root.write('auth/robots/role/job/secret-id', {})).body.data
+  const secret_id = String(made?.['secret_id'])
+  await writeFile(folder.file('robots'), `auth/robots/role/job ${secret_id}\n`, { mode: 0o600 })
+  const servers = [
+    '--from',
+    from.url,
+    '--from-token-file',
+    'token',
+    ...toArguments(),
+    '--only',
+    'auth,namespaces',
+  ]
+  const args = [...servers, '--secret-ids', 'robots', '--update']
+  const lookup = () => to.root.write('auth/robots/role/job/secret-id/lookup', { secret_id })
+  await runCommand('import', { folder: folder.path, args })
+  expect((await lookup()).status).toBe(200)
+  await from.root.write('auth/robots/role/job/secret-id/destroy', { secret_id })
+
+  const { stdout } = await runCommand('import', { folder: folder.path, args })
+
+  expect(JSON.parse(stdout).updated).toMatchObject([{ kind: 'secret_id', note: 'the source has ended it' }])
+  expect((await lookup()).status).toBe(204)
+})
+
+test('users of a source that shows no hashes fail with --passwords, in a dry run too', async () => {
+  await from.root.write('sys/auth/people', { type: 'userpass' })
+  await from.root.write('auth/people/users/bob', { password: 'canary' })
+  const servers = ['--from', from.url, '--from-token-file', 'token', ...toArguments()]
+  const args = [...servers, '--only', 'auth,namespaces', '--passwords']
+
+  const dry = await runCommand('import', { folder: folder.path, args: [...args, '--dry-run'] })
+  const wet = await runCommand('import', { folder: folder.path, args })
+
+  const reason = 'the source does not show its hash: it needs raw_storage_endpoint = true, and a root token'
+  const failed = [{ kind: 'auth_role', namespace: '', path: 'auth/people/users/bob', reason }]
+  expect(JSON.parse(dry.stdout).failed).toEqual(failed)
+  expect(JSON.parse(wet.stdout).failed).toEqual(failed)
+  expect((await to.root.read('auth/people/users/bob')).status).toBe(404)
 })
 
 test.each([

@@ -42,7 +42,10 @@ export async function importRoles(scope: Scope, at: string, roles: RoleKind): Pr
     await importOne(scope, {
       kind,
       path,
-      check,
+      check: async () => {
+        await check()
+        if (isNew) await roles.first?.(name, path)
+      },
       exists: async () => {
         const ours = await roleOn(to)
         theirs = await roleOn(from)
@@ -104,7 +107,7 @@ export function userOf(scope: Scope, entry: MountEntry): RoleKind {
     written,
     first: async (name, user) => {
       const hash = await passwords.hashOf(from, namespace, mount, name)
-      passwords.wrote(`${namespace}${user}/password`, hash)
+      if (!scope.isDryRun) passwords.wrote(`${namespace}${user}/password`, hash)
       return { password_hash: hash }
     },
     notes: () => ['with the password of the source'],

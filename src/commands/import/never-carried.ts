@@ -75,8 +75,9 @@ export const leftOutOf = (from: RemoteServer, namespace: string): Promise<readon
   )
 
 /** Notes for the report what no import carries. */
-export async function noteLeftOut({ from, namespace, report }: Scope): Promise<void> {
-  for (const { kind, instead, found } of await leftOutOf(from, namespace))
+export async function noteLeftOut({ from, namespace, report, passwords }: Scope): Promise<void> {
+  const left = await leftOutOf(from, namespace)
+  for (const { kind, instead, found } of left.filter((one) => one.kind !== 'passwords' || !passwords))
     report.leftOut(
       { kind, instead },
       found.map((path) => namespace + path),

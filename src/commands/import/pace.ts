@@ -1,5 +1,3 @@
-import { setTimeout as sleep } from 'node:timers/promises'
-
 /** The first gap between requests after a refusal, and the longest. */
 const firstGapMs = 50
 const longestGapMs = 2_000
@@ -13,7 +11,7 @@ const longestPauseMs = 8_000
 
 /**
  * How fast a server is asked, by all requests to it together. A server that limits the rate of requests (429) is asked
- * again after the time that it names, and more slowly from then on. docs/import.md#speed
+ * again after the time that it names, and more slowly from then on. Times are milliseconds. docs/import.md#speed
  */
 export class Pace {
   #gapMs = 0
@@ -22,18 +20,16 @@ export class Pace {
   /** Whether a request was answered since the last refusal. */
   #isAnswered = true
 
-  /** Resolves when the next request may be sent. */
-  async turn(): Promise<void> {
-    const now = Date.now()
+  /** Takes the next turn: how long its request has to wait. */
+  turn(now: number): number {
     const at = Math.max(now, this.#nextAt)
     this.#nextAt = at + this.#gapMs
-    if (at > now) await sleep(at - now)
+    return at - now
   }
 
-  /** A request was refused because there were too many. */
-  tooFast(wishMs: number): void {
-    const pauseMs = wishMs > 0 ? Math.min(wishMs, longestWishMs) : this.#pauseMs
-    const until = Date.now() + pauseMs
+  /** A request was refused because there were too many. `wishMs` is how long the server asks to wait; 0: it does not. */
+  tooFast(now: number, wishMs: number): void {
+    const until = now + (wishMs > 0 ? Math.min(wishMs, longestWishMs) : this.#pauseMs)
     // of requests that were under way together, one refusal counts
     if (until < this.#nextAt + this.#gapMs) return
     this.#nextAt = until

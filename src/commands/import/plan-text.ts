@@ -5,7 +5,11 @@ export function planText({ comes, stays, unread }: Plan): string {
   const parts = [
     section(
       'Comes over',
-      comes.map(({ namespace, path, type, counts }) => [namespace + path, type ?? '', countsText(counts)]),
+      comes.map(({ kind, namespace, path, type, counts }) => [
+        namespace + path,
+        type ?? kind,
+        countsText(counts),
+      ]),
     ),
     section(
       'Stays behind, and what to do',

@@ -105,10 +105,13 @@ class Planning implements Plan {
   }
 
   async #identity(from: RemoteServer, namespace: string): Promise<void> {
-    for (const kind of ['entity', 'group']) {
+    for (const [kind, plural] of [
+      ['entity', 'entities'],
+      ['group', 'groups'],
+    ] as const) {
       const path = `identity/${kind}`
       const count = (await from.list(`${path}/id`)).length
-      if (count > 0) this.comes.push({ kind, namespace, path, counts: { [kind]: count } })
+      if (count > 0) this.comes.push({ kind, namespace, path, counts: { [plural]: count } })
     }
   }
 

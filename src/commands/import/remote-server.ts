@@ -122,10 +122,11 @@ export class RemoteServer {
     let pauseMs = firstPauseMs
     let refusals = 0
     for (let left = attempts - 1; ; left -= 1) {
-      await this.#pace.turn()
+      const waitMs = this.#pace.turn(Date.now())
+      if (waitMs > 0) await sleep(waitMs)
       const { status, headers, text, failure } = await this.#send(method, path, sent)
       if (status === 429 && refusals < mostRateRefusals) {
-        this.#pace.tooFast(wishedMs(headers))
+        this.#pace.tooFast(Date.now(), wishedMs(headers))
         refusals += 1
         left += 1
         continue

@@ -55,32 +55,29 @@ export async function importSecretIds(
     const [from, to] = [root.from.in(namespace), root.to.in(namespace)]
     const scope: Scope = { ...root, namespace, from, to, methods: new Set() }
     let theirs: Found | undefined
-    const write = async () => {
-      if (theirs === undefined) throw new RefusedRequest(0, unknownThere)
-      return noteOf((await to.write(`${role}/custom-secret-id`, requestOf(theirs, secretId))).warnings)
-    }
-    const check = async () => {
-      if (theirs === undefined) throw new RefusedRequest(0, unknownThere)
-    }
+    const write = async (found: Found) =>
+      noteOf((await to.write(`${role}/custom-secret-id`, requestOf(found, secretId))).warnings)
     await importOne(scope, {
       kind: 'secret_id',
       path: `${role}/custom-secret-id line ${line}`,
-      check,
       exists: async () => {
         theirs = await foundOn(from, role, secretId)
         const ours = await foundOn(to, role, secretId)
-        return ours === undefined ? false : theirs === undefined || likenessOf(theirs, ours)
+        if (ours !== undefined)
+          return theirs === undefined ? 'the source has ended it' : likenessOf(theirs, ours)
+        if (theirs === undefined) throw new RefusedRequest(0, unknown)
+        return false
       },
-      write,
+      write: async () => theirs && write(theirs),
       update: async () => {
         await to.write(`${role}/secret-id/destroy`, { secret_id: secretId })
-        return write()
+        return theirs && write(theirs)
       },
     })
   }
 }
 
-const unknownThere = 'the source does not know it, or it has ended'
+const unknown = 'the source does not know it, or it has ended'
 
 const foundOn = async (server: RemoteServer, role: string, secretId: string): Promise<Found | undefined> =>
   foundShape.safeParse(await server.find(`${role}/secret-id/lookup`, { secret_id: secretId })).data
