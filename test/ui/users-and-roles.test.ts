@@ -33,11 +33,12 @@ test('an operator creates a user, changes the password and the policies, and del
   const added = page.getByRole('region', { name: 'New user' })
   await added.getByRole('textbox', { name: 'User' }).fill('Sam')
   await added.getByLabel('Password').fill(' first ')
-  await added.getByRole('textbox', { name: 'Policies' }).fill('deploy, audit')
+  await added.getByRole('combobox', { name: 'Policies' }).fill('deploy, audit')
+  await page.keyboard.press('Tab')
   await added.getByRole('button', { name: 'Create' }).click()
 
   const user = page.getByRole('region', { name: 'sam', exact: true })
-  await user.getByText('audit').waitFor()
+  await user.getByText('deploy audit').waitFor()
   expect((await logInAs('sam', ' first ')).body.auth?.policies).toEqual(['audit', 'default', 'deploy'])
   await expectAccessible(page)
 
@@ -46,9 +47,9 @@ test('an operator creates a user, changes the password and the policies, and del
   await changed.getByRole('button', { name: 'Change' }).click()
   await expect.poll(() => changed.getByLabel('Password').inputValue()).toBe('')
   const policies = page.getByRole('region', { name: 'Policies' })
-  await policies.getByRole('textbox', { name: 'Policies' }).fill('deploy')
+  await policies.getByRole('button', { name: 'Remove audit' }).click()
   await policies.getByRole('button', { name: 'Change' }).click()
-  await user.getByText('audit').waitFor({ state: 'detached' })
+  await user.getByText('deploy audit').waitFor({ state: 'detached' })
   expect((await logInAs('sam', ' first ')).status).toBe(400)
   expect((await logInAs('sam', '2nd-password')).body.auth?.policies).toEqual(['default', 'deploy'])
 
@@ -122,7 +123,10 @@ test('an operator creates a role and deletes it', async () => {
   const { page } = opened
   const added = page.getByRole('region', { name: 'New role' })
   await added.getByRole('textbox', { name: 'Role' }).fill('batch')
-  await added.getByRole('textbox', { name: 'Policies' }).fill('deploy')
+  await added.getByRole('combobox', { name: 'Policies' }).fill('read')
+  await page.keyboard.press('ArrowDown')
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
   await added.getByRole('textbox', { name: 'Lifetime' }).fill('soon')
   await added.getByRole('button', { name: 'Create' }).click()
   await page.getByRole('alert').or(page.locator('.field-error')).first().waitFor()
@@ -131,12 +135,15 @@ test('an operator creates a role and deletes it', async () => {
 
   const role = page.getByRole('region', { name: 'batch', exact: true })
   await role.getByText('secret_id_ttl').waitFor()
+  await role.getByText('1 day', { exact: true }).waitFor()
   expect((await server.root.read('auth/approle/role/batch')).body.data).toMatchObject({
     secret_id_ttl: 86_400,
-    token_policies: ['deploy'],
+    token_policies: ['reader'],
   })
   await role.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('link', { name: 'batch', exact: true }).waitFor({ state: 'detached' })
   expect((await server.root.read('auth/approle/role/batch')).status).toBe(404)
+  await page.getByRole('button', { name: 'Tidy up' }).click()
+  await page.getByText('Tidy operation successfully started').waitFor()
 })

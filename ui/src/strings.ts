@@ -768,8 +768,8 @@ export const strings = {
     whatToDo: 'What to do:',
     copyReport: 'Copy the report',
     clock: 'Clock',
-    clockOffset: (seconds: number, isEstimated: boolean) =>
-      `The provider’s clock is ${isEstimated ? 'at least ' : ''}${Math.abs(Math.round(seconds))} s ${seconds > 0 ? 'ahead of' : 'behind'} ours`,
+    clockOffset: (offset: string, isAhead: boolean, isEstimated: boolean) =>
+      `The provider’s clock is ${isEstimated ? 'at least ' : ''}${offset} ${isAhead ? 'ahead of' : 'behind'} ours`,
     checks: 'Checks, in the order of the login',
     verdicts: { pass: 'passed', fail: 'failed', skipped: 'not reached' },
     expected: 'Expected',
@@ -1101,7 +1101,6 @@ export const strings = {
     change: 'Change',
     delete: 'Delete',
     policies: 'Policies',
-    policiesHint: 'Separated by commas',
     state: 'State',
     user: 'User',
     password: 'Password',
@@ -1346,7 +1345,6 @@ export const strings = {
     revokeQuestion: (name: string) => `Revoke the token of ${name}?`,
     revokeHint: 'Tokens that it created and what it has leased end with it.',
     policies: 'Policies',
-    policiesHint: 'Separated by commas',
     from: 'Logged in through',
     type: 'Type',
     orphan: 'without a parent',
@@ -1523,7 +1521,7 @@ export const strings = {
     auditOptions: { file_path: 'File', uri: 'URL' },
     disableAuditHint: 'Requests are no longer recorded there. What is recorded stays.',
     rate: 'Rate',
-    rateOf: (rate: number, seconds: number) =>
-      seconds === 1 ? `${rate} per second` : `${rate} in ${seconds} s`,
+    rateOf: (rate: number, interval: string) => `${rate} in ${interval}`,
+    ratePerSecond: (rate: number) => `${rate} per second`,
   },
 } as const

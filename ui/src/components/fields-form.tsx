@@ -72,6 +72,7 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
               key={name}
               label={label}
               {...picks}
+              isRequired={isRequired}
               {...(hint !== undefined && { hint })}
               value={listOf(values[name] ?? '')}
               error={errorOfField(error, name)}

@@ -1,6 +1,6 @@
 import type { Finding } from '../api/logins.ts'
 import { strings } from '../strings.ts'
-import { shortDuration } from './time.tsx'
+import { isDuration, shortDuration } from './time.tsx'
 import { visible } from './visible.ts'
 
 const text = strings.logins
@@ -21,7 +21,7 @@ export function Fields({ values, findings = [] }: Props) {
             <dt className="mono">{visible(name)}</dt>
             <dd>
               {isDuration(name, values[name]) ? (
-                <span title={textOf(values[name])}>{shortDuration(Number(values[name]))}</span>
+                <span title={textOf(values[name])}>{shortDuration(values[name])}</span>
               ) : (
                 <code>{visible(textOf(values[name]))}</code>
               )}
@@ -55,12 +55,6 @@ const isEmpty = (value: unknown): boolean =>
   value === 0 ||
   value === false ||
   (typeof value === 'object' && Object.keys(value).length === 0)
-
-/** Fields of the API that are seconds. */
-const isDuration = (name: string, value: unknown): boolean =>
-  typeof value === 'number' &&
-  value > 0 &&
-  /(^|_)(ttl|period|leeway|age|interval|window|lifetime)$/.test(name)
 
 const textOf = (value: unknown): string => {
   if (typeof value === 'string') return value

@@ -22,6 +22,8 @@ type Props = {
   readonly label: string
   readonly hint?: string
   readonly optional?: boolean
+  /** Whether one must be chosen. */
+  readonly isRequired?: boolean
   readonly error?: string | undefined
   /** Undefined if nobody can say what there is: any text counts then. */
   readonly choices: readonly Choice[] | undefined
@@ -42,6 +44,7 @@ export function Picker({
   label,
   hint,
   optional = false,
+  isRequired = false,
   error,
   choices,
   allowsOther = choices === undefined,
@@ -79,6 +82,7 @@ export function Picker({
         // the list closes when this changes
         value={value.at(-1) ?? null}
         onChange={(id) => id !== null && add([String(id)])}
+        isRequired={isRequired && value.length === 0}
         allowsCustomValue
         menuTrigger="focus"
         validate={() => refusal}

@@ -23,6 +23,12 @@ export function shortDuration(seconds: number): string {
   return parts.join(' ')
 }
 
+/** Whether a field of the API is a number of seconds. */
+export const isDuration = (name: string, value: unknown): value is number =>
+  typeof value === 'number' &&
+  value > 0 &&
+  /(^|[_.])(ttl|period|leeway|age|interval|window|lifetime|duration)$/.test(name)
+
 /** As people type it into a field: `24h`, `90m`, `45s`. */
 export function typedDuration(seconds: number): string {
   if (seconds === 0 || seconds % 60 !== 0) return `${seconds}s`

@@ -1,3 +1,4 @@
+import { isDuration, shortDuration } from '../components/time.tsx'
 import { visible } from '../components/visible.ts'
 import { strings } from '../strings.ts'
 
@@ -48,13 +49,17 @@ export const ChangedFields = ({
         <div key={name}>
           <dt className="mono">{visible(name)}</dt>
           <dd>
-            <Value label={labels.before} value={from} /> <Value label={labels.after} value={to} />
+            <Value label={labels.before} value={shown(name, from)} />{' '}
+            <Value label={labels.after} value={shown(name, to)} />
           </dd>
         </div>
       ))}
     </dl>
   )
 }
+
+const shown = (name: string, value: unknown): unknown =>
+  isDuration(name, value) ? shortDuration(value) : value
 
 const Value = ({ label, value }: { readonly label: string; readonly value: unknown }) => (
   <p>

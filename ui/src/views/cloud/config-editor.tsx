@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
+import { isDuration, typedDuration } from '../../components/time.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
 import { strings } from '../../strings.ts'
 import { writeConfig } from './calls.ts'
@@ -27,10 +28,13 @@ const fields = [
   'rotation_period',
 ] as const
 
+const typed = (name: string, value: unknown): string =>
+  isDuration(name, value) ? typedDuration(value) : String(value ?? '')
+
 /** Changes the root credential. A field that stays as it is is not sent. */
 export function ConfigEditor({ mount, stored, onDone }: Props) {
   const client = useQueryClient()
-  const before = Object.fromEntries(fields.map((name) => [name, String(stored[name] ?? '')]))
+  const before = Object.fromEntries(fields.map((name) => [name, typed(name, stored[name])]))
   const [values, setValues] = useState<Readonly<Record<string, string>>>(before)
   const [secret, setSecret] = useState('')
   const storedWay = typeof stored['auth_type'] === 'string' ? stored['auth_type'] : ''

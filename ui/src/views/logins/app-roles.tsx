@@ -12,6 +12,7 @@ import { List } from '../../components/list.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
+import { usePolicyChoices } from '../../shell/people.ts'
 import { Tidy } from '../../shell/tidy.tsx'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -78,6 +79,7 @@ function NewAppRole({ mount }: Mount) {
   const go = useGo()
   const path = `auth/${mount}/role/x`
   const { can } = useCapabilities([path])
+  const policies = usePolicyChoices()
   if (!can(path, 'create')) return null
   return (
     <FieldsForm
@@ -85,7 +87,7 @@ function NewAppRole({ mount }: Mount) {
       action={text.create}
       fields={[
         { name: 'name', label: text.role, isRequired: true },
-        { name: 'token_policies', label: text.policies, hint: text.policiesHint },
+        { name: 'token_policies', label: text.policies, picks: { choices: policies, allowsOther: true } },
         { name: 'secret_id_ttl', label: text.secretIdTtl, hint: text.durationHint },
         { name: 'secret_id_num_uses', label: text.secretIdUses, hint: text.usesHint, type: 'number' },
       ]}

@@ -142,7 +142,13 @@ function Clock({ clock }: Pick<Explanation, 'clock'>) {
   return (
     <>
       <dt>{text.clock}</dt>
-      <dd>{text.clockOffset(clock.offset_seconds, clock.estimated)}</dd>
+      <dd>
+        {text.clockOffset(
+          shortDuration(Math.abs(Math.round(clock.offset_seconds))),
+          clock.offset_seconds > 0,
+          clock.estimated,
+        )}
+      </dd>
     </>
   )
 }

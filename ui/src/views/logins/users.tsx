@@ -12,6 +12,7 @@ import { Table } from '../../components/table.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useMounts } from '../../shell/mounts.ts'
+import { usePolicyChoices } from '../../shell/people.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import {
@@ -114,6 +115,7 @@ function NewUser({ mount }: Mount) {
   const go = useGo()
   const path = `auth/${mount}/users/x`
   const { can } = useCapabilities([path])
+  const policies = usePolicyChoices()
   if (!can(path, 'create')) return null
   return (
     <FieldsForm
@@ -122,7 +124,7 @@ function NewUser({ mount }: Mount) {
       fields={[
         { name: 'username', label: text.user, isRequired: true },
         { name: 'password', label: text.password, isRequired: true, type: 'password' },
-        { name: 'token_policies', label: text.policies, hint: text.policiesHint },
+        { name: 'token_policies', label: text.policies, picks: { choices: policies, allowsOther: true } },
       ]}
       run={async (value) => {
         const username = value('username').toLowerCase()
@@ -145,6 +147,7 @@ function User({ mount, name, locks }: OneUser) {
   const lock = locks.of(name)
   const unlocking = `sys/locked-users/${lock?.accessor ?? 'x'}/unlock/${name}`
   const { can } = useCapabilities([path, `${path}/password`, `${path}/policies`, unlocking])
+  const policies = usePolicyChoices()
   const [failure, setFailure] = useState<unknown>()
   const params = { userpass_mount_path: mount, username: name }
   const { data, error } = useQuery({
@@ -206,7 +209,7 @@ function User({ mount, name, locks }: OneUser) {
             {
               name: 'token_policies',
               label: text.policies,
-              hint: text.policiesHint,
+              picks: { choices: policies, allowsOther: true },
               initial: policiesIn(data),
             },
           ]}

@@ -1,6 +1,7 @@
 import { serverNow } from '../../api/clock.ts'
 import type { FullMessage, MessageInput } from '../../api/message-admin.ts'
 import { base64OfText, type ShownMessage, textOfBase64 } from '../../api/messages.ts'
+import { typedDuration } from '../../components/time.tsx'
 import { optionsOf, type Side, type Stored, sideOf, storedOnes } from './pair.ts'
 
 /** Everybody gets two messages, which are written and end together. */
@@ -88,15 +89,9 @@ export function draftOf(stored: Stored): Draft {
     effect: message.effect ?? '',
     isRecurring: message.schedule !== undefined,
     cron: cron ?? '',
-    duration: duration === undefined ? '' : durationText(duration),
+    duration: duration === undefined ? '' : typedDuration(duration),
     timeZone: message.schedule === undefined ? ownZone() : (zone ?? 'UTC'),
   }
-}
-
-/** `7200` as `2h`. */
-function durationText(seconds: number): string {
-  if (seconds % 3600 === 0) return `${seconds / 3600}h`
-  return seconds % 60 === 0 ? `${seconds / 60}m` : `${seconds}s`
 }
 
 /** Undefined while the time is incomplete. */

@@ -40,6 +40,7 @@ export function CiLogin({ run }: { readonly run: StepRun }) {
           name: 'bound_audiences',
           label: text.audience,
           isRequired: true,
+          picks: { choices: undefined },
           initial: String(preset.role['bound_audiences']),
         },
         { name: 'role', label: text.role, isRequired: true, initial: 'ci' },

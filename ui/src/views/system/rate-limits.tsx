@@ -7,6 +7,7 @@ import { FieldsForm } from '../../components/fields-form.tsx'
 import { Table } from '../../components/table.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { FoldedHistory } from '../../history/folded-history.tsx'
+import { shortDuration } from '../../components/time.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { deleteRateLimit, listRateLimits, readRateLimit, writeRateLimit } from './calls.ts'
@@ -55,7 +56,8 @@ export function RateLimits() {
               id: 'rate',
               title: text.rate,
               width: '9rem',
-              cell: ({ rate, interval }: Limit) => text.rateOf(rate, interval),
+              cell: ({ rate, interval }: Limit) =>
+                interval === 1 ? text.ratePerSecond(rate) : text.rateOf(rate, shortDuration(interval)),
             },
             {
               id: 'actions',

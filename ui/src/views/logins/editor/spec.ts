@@ -1,3 +1,4 @@
+import { typedDuration } from '../../../components/time.tsx'
 import { programOf } from './program.ts'
 
 /** The fields of an object as the API names them. */
@@ -40,13 +41,7 @@ export type FieldSpec = {
 /** A duration in the largest unit that says it exactly: `15m`. */
 function durationText(seconds: unknown): string {
   if (typeof seconds !== 'number') return typeof seconds === 'string' ? seconds : ''
-  if (seconds === 0) return ''
-  const units = [
-    [3600, 'h'],
-    [60, 'm'],
-  ] as const
-  const [size, unit] = units.find(([each]) => seconds % each === 0) ?? [1, 's']
-  return `${seconds / size}${unit}`
+  return seconds === 0 ? '' : typedDuration(seconds)
 }
 
 /** A value as it is typed: texts for everything that is typed as text. */
