@@ -1,5 +1,6 @@
 import { ApiError } from '../api/errors.ts'
 import { strings } from '../strings.ts'
+import { visible } from './visible.ts'
 
 /** What the server says about a failure, verbatim, with the request id that leads an operator to its cause. */
 export function Failure({ error, title }: { readonly error: unknown; readonly title?: string | undefined }) {
@@ -9,7 +10,7 @@ export function Failure({ error, title }: { readonly error: unknown; readonly ti
     <div className="failure" role="alert">
       {title !== undefined && <strong>{title}</strong>}
       {lines.map((line) => (
-        <p key={line}>{line}</p>
+        <p key={line}>{visible(line)}</p>
       ))}
       {requestId !== '' && (
         <p className="request-id">

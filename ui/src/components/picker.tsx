@@ -7,6 +7,7 @@ import { Text } from 'react-aria-components/Text'
 import { Input, Label } from 'react-aria-components/TextField'
 import { strings } from '../strings.ts'
 import { Button } from './button.tsx'
+import { visible } from './visible.ts'
 import './picker.css'
 
 const text = strings.picker
@@ -109,8 +110,8 @@ export function Picker({
           <ListBox<Choice>>
             {(choice) => (
               <ListBoxItem textValue={choice.label} className="option">
-                {choice.label}
-                {choice.detail !== undefined && <span className="hint">{choice.detail}</span>}
+                {visible(choice.label)}
+                {choice.detail !== undefined && <span className="hint">{visible(choice.detail)}</span>}
               </ListBoxItem>
             )}
           </ListBox>
@@ -120,7 +121,7 @@ export function Picker({
       <ul className="tags" aria-label={text.chosen(label)}>
         {value.map((id) => (
           <li key={id}>
-            {labelOf(id)}
+            {visible(labelOf(id))}
             <Button
               kind="quiet"
               aria-label={text.remove(labelOf(id))}

@@ -4,6 +4,7 @@ import { Button } from '../components/button.tsx'
 import { Confirm } from '../components/confirm.tsx'
 import { Failure } from '../components/failure.tsx'
 import { shortDuration, Time } from '../components/time.tsx'
+import { visible } from '../components/visible.ts'
 import { useCapabilities } from '../shell/capabilities.ts'
 import { strings } from '../strings.ts'
 import { fieldsAt, historyOf, revertTo, type Version } from './calls.ts'
@@ -88,7 +89,7 @@ function OneVersion({ version, now }: { readonly version: Version; readonly now:
   return (
     <div>
       <p>
-        {text.did[operation](by?.display_name || text.somebody)}{' '}
+        {visible(text.did[operation](by?.display_name || text.somebody))}{' '}
         {text.ago(shortDuration((now - Date.parse(time)) / 1000))}
         {names.length > 0 && ': '}
         {names.slice(0, mostNames).map((name, index) => (

@@ -1,3 +1,4 @@
+import { wrappingPolicy } from '../../../core/tokens/store/token.ts'
 import { isSupportedAlgorithm } from '../../../jwt/jws/algorithms.ts'
 import { isJsonNumber, type JsonValue } from '../../../lib/text/json.ts'
 import type { ExplainedCheck, Proposal } from '../../../logins/explain/explained.ts'
@@ -127,6 +128,10 @@ const fixes: Fixes<RoleRecord> = {
       ),
     }
   },
+  // those of the person and of groups are no fields of the role
+  policy_forbidden: (_check, { token_policies: policies = [] }) => ({
+    token_policies: policies.filter((name) => name !== 'root' && name !== wrappingPolicy),
+  }),
   uses_need_service: () => ({ token_num_uses: 0, token_period: 0 }),
 }
 

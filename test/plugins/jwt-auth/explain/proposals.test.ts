@@ -89,6 +89,11 @@ const mistakes: readonly { name: string; role: Fields; claims?: Fields; fields: 
     fields: { groups_claim_type: 'object_keys' },
   },
   {
+    name: 'a policy that no login gets',
+    role: { token_policies: ['deploy', 'root'] },
+    fields: { token_policies: ['deploy'] },
+  },
+  {
     name: 'a mapped claim that is no text',
     role: { claim_mappings: { run: 'run' }, claim_mappings_text_only: true },
     claims: { run: 7 },

@@ -8,6 +8,7 @@ import { Failure } from '../../components/failure.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { labelOf, usePeople, usePolicyChoices } from '../../shell/people.ts'
 import { useGo } from '../../shell/use-place.tsx'
@@ -119,7 +120,7 @@ function Entity({ id }: { readonly id: string }) {
           <dt>{text.id}</dt>
           <dd className="mono">{data.id}</dd>
           <dt>{text.name}</dt>
-          <dd>{data.name}</dd>
+          <dd>{visible(data.name)}</dd>
           <dt>{text.state}</dt>
           <dd>{data.disabled ? text.disabled : text.enabled}</dd>
           <dt>{text.policies}</dt>
@@ -129,7 +130,8 @@ function Entity({ id }: { readonly id: string }) {
             <ul>
               {data.aliases.map((alias) => (
                 <li key={alias.id}>
-                  {alias.name} <span className="hint mono">{alias.mount_path ?? alias.mount_accessor}</span>
+                  {visible(alias.name)}{' '}
+                  <span className="hint mono">{alias.mount_path ?? alias.mount_accessor}</span>
                 </li>
               ))}
             </ul>

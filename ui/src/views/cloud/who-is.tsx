@@ -7,6 +7,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { visible } from '../../components/visible.ts'
 import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { whoIs } from './calls.ts'
@@ -57,7 +58,7 @@ function Requester({ mount, id }: Mount & { readonly id: string }) {
     <section className="panel" aria-label={text.requester}>
       <dl className="facts">
         <dt>{text.requester}</dt>
-        <dd>{data.display_name}</dd>
+        <dd>{visible(data.display_name)}</dd>
         {data.entity_id !== '' && (
           <>
             <dt>{text.entity}</dt>

@@ -19,6 +19,7 @@ import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
 import { TimeLeft } from '../../components/time-left.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
+import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { ViewLoading } from '../../shell/outcomes.tsx'
 import { Tidy } from '../../shell/tidy.tsx'
@@ -232,7 +233,7 @@ function Lease({ id }: { readonly id: string }) {
             {data.revoke_error !== undefined && (
               <>
                 <dt>{text.reason}</dt>
-                <dd>{data.revoke_error}</dd>
+                <dd>{visible(data.revoke_error)}</dd>
               </>
             )}
           </dl>

@@ -39,8 +39,8 @@ export function ExplanationPanel({
       <h2 id={id} className={allowed ? 'verdict pass' : 'verdict fail'}>
         {allowed ? text.allowed : text.refused(reason, status)}
       </h2>
-      {!allowed && <p className="mono">{error}</p>}
-      {cause !== '' && <p className="mono">{cause}</p>}
+      {!allowed && <p className="mono">{visible(error)}</p>}
+      {cause !== '' && <p className="mono">{visible(cause)}</p>}
       {now !== undefined && <Now now={now} checks={explanation.now_checks ?? []} />}
       <Advice explanation={explanation} />
       {children}
@@ -225,7 +225,7 @@ function Login({ login }: Pick<Explanation, 'login'>) {
         <dt>{strings.home.entity}</dt>
         <dd>{entityOf(login)}</dd>
         <dt>{strings.home.groups}</dt>
-        <dd>{login.groups.matched.map(({ name }) => name).join(', ') || text.noGroups}</dd>
+        <dd>{visible(login.groups.matched.map(({ name }) => name).join(', ')) || text.noGroups}</dd>
         <dt>{strings.home.policies}</dt>
         <dd>{login.policies.join(', ')}</dd>
         <dt>{strings.home.ttl}</dt>

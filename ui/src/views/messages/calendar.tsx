@@ -2,6 +2,7 @@ import { useQuery } from '@tanstack/react-query'
 import { serverNow } from '../../api/clock.ts'
 import { type MessageWindow, messagesPath } from '../../api/message-admin.ts'
 import { Failure } from '../../components/failure.tsx'
+import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -129,7 +130,7 @@ function Day({ day, occurrences }: { readonly day: Date; readonly occurrences: r
           <li key={`${id} ${start}`}>
             {hours}{' '}
             <PlaceLink view="messages" parts={[id]}>
-              {title || text.untitled}
+              {visible(title) || text.untitled}
             </PlaceLink>
           </li>
         ))}

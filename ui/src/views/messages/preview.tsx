@@ -1,4 +1,5 @@
 import type { ShownMessage } from '../../api/messages.ts'
+import { visible } from '../../components/visible.ts'
 import { MessageBody } from '../../messages/message-body.tsx'
 import { Banner } from '../../messages/messages.tsx'
 import { strings } from '../../strings.ts'
@@ -17,7 +18,7 @@ export const Preview = ({ side, message }: Props) => (
         <Banner message={message} onClose={() => {}} />
       ) : (
         <div className={`dialog ${message.severity}`}>
-          <h3>{message.title}</h3>
+          <h3>{visible(message.title)}</h3>
           <MessageBody message={message} />
           <div className="dialog-actions">
             <span className="button primary">

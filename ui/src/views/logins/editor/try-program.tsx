@@ -3,6 +3,7 @@ import { type FormEvent, useId, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { Failure } from '../../../components/failure.tsx'
 import { Field } from '../../../components/field.tsx'
+import { visible } from '../../../components/visible.ts'
 import { strings } from '../../../strings.ts'
 import { decoded } from '../decoded-jwt.tsx'
 import { tryProgram } from './calls.ts'
@@ -69,7 +70,7 @@ function Outcome({
             {text.outcomes[result.kind]}
           </p>
           <pre>
-            <code>{JSON.stringify(result.value, null, 2)}</code>
+            <code>{visible(JSON.stringify(result.value, null, 2))}</code>
           </pre>
         </>
       )}
@@ -78,7 +79,9 @@ function Outcome({
           {variables.map(({ name, value, error: wrong }) => (
             <div key={name}>
               <dt className="mono">{name}</dt>
-              <dd>{wrong === '' ? <code>{value}</code> : <span className="finding">{wrong}</span>}</dd>
+              <dd>
+                {wrong === '' ? <code>{visible(value)}</code> : <span className="finding">{wrong}</span>}
+              </dd>
             </div>
           ))}
         </dl>
