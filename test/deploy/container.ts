@@ -30,6 +30,8 @@ export type Container = Root & {
   readonly user: number
   /** The only capabilities it has. */
   readonly capabilities?: readonly string[]
+  /** True: it has the network of this machine. */
+  readonly sharesNetwork?: boolean
 }
 
 export type RunningContainer = AsyncDisposable & {
@@ -61,9 +63,9 @@ async function seccomp() {
   return { defaultAction, defaultErrnoRet, syscalls: allowed.map(({ includes, excludes, ...rule }) => rule) }
 }
 
-/** Runs a container with a read-only root, no way to get rights, no core files and a network of its own. */
+/** Runs a container with a read-only root, no way to get rights, no core files and, as a rule, a network of its own. */
 export async function started(folder: string, container: Container): Promise<RunningContainer> {
-  const { root, args, environment, user, mounts, capabilities = [] } = container
+  const { root, args, environment, user, mounts, capabilities = [], sharesNetwork = false } = container
   const name = randomUUID()
   const bundle = join(folder, name)
   const pidFile = join(bundle, 'pid')
@@ -95,7 +97,9 @@ export async function started(folder: string, container: Container): Promise<Run
       ),
     ],
     linux: {
-      namespaces: ['pid', 'ipc', 'uts', 'mount', 'network'].map((type) => ({ type })),
+      namespaces: ['pid', 'ipc', 'uts', 'mount', ...(sharesNetwork ? [] : ['network'])].map((type) => ({
+        type,
+      })),
       seccomp: await seccomp(),
     },
   }

@@ -1,13 +1,14 @@
 import { createHash } from 'node:crypto'
-import { chown, mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
+import { mkdir, readdir, readFile, stat, symlink } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { beforeAll, describe, expect, test } from 'vitest'
+import { folderOf, imageUser, started } from '../deploy/container.ts'
 import { manifestsIn } from '../deploy/deployed.ts'
 import { helm, outcomeOf } from '../deploy/tools.ts'
 import { productVersion } from '../support/product-version.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { environment } from './clone.ts'
-import { expectToServe } from './serves.ts'
+import { asProcess, expectToServe } from './serves.ts'
 
 const project = join(import.meta.dirname, '../..')
 const limit = { timeout: 600_000 }
@@ -46,7 +47,9 @@ describe.skipIf(process.env['CI'] !== 'true' && given === undefined)(
       const { args, env, user } = config.process
       return {
         ...{ root: join(bundle, 'rootfs'), args, user: user.uid },
-        env: Object.fromEntries(env.map((one) => one.split(/=(.*)/s).slice(0, 2) as [string, string])),
+        environment: Object.fromEntries(
+          env.map((one) => one.split(/=(.*)/s).slice(0, 2) as [string, string]),
+        ),
       }
     }
 
@@ -96,6 +99,14 @@ describe.skipIf(process.env['CI'] !== 'true' && given === undefined)(
       )
     })
 
+    test('has a bill of materials of this version', async () => {
+      const bill: { metadata: { component: object } } = JSON.parse(
+        await readFile(folder.file('out/gatehouse.cdx.json'), 'utf8'),
+      )
+
+      expect(bill.metadata.component).toMatchObject({ name: 'gatehouse', version: productVersion })
+    })
+
     test('has executables of each platform', async () => {
       const heads = {
         'darwin-x64-untested': 'cffaedfe07',
@@ -108,48 +119,60 @@ describe.skipIf(process.env['CI'] !== 'true' && given === undefined)(
     })
 
     test('has an executable for Linux x64 that serves', async () => {
-      await expectToServe({ command: [file('linux-x64')], folder: await newFolder('x64') })
+      await expectToServe(asProcess({ program: [file('linux-x64')], folder: await newFolder('x64') }))
     })
 
     test('has a package that npm installs and that serves', async () => {
       const at = await newFolder('npm')
       await succeed('npm', ['install', '--no-audit', '--no-fund', file('npm.tgz')], at)
+      const programs = join(at, 'node_modules/.bin')
 
-      await expectToServe({
-        command: [join(at, 'node_modules/.bin/gatehouse')],
-        // as with npx: the Node that npm installs with it
-        env: { PATH: `${join(at, 'node_modules/.bin')}:/usr/bin:/bin` },
-        folder: await newFolder('npm-data'),
-      })
+      // as with npx: the Node that npm installs with it
+      const environment = { PATH: `${programs}:/usr/bin:/bin` }
+      await expectToServe(
+        asProcess({
+          program: [join(programs, 'gatehouse')],
+          environment,
+          folder: await newFolder('npm-data'),
+        }),
+      )
     })
 
-    test('has an image for x64 that serves as its user, and writes nothing but /data', async () => {
-      const { root, args, env, user } = await unpacked('amd64')
-      const data = await newFolder('data-amd64')
-      await chown(data, user, user)
-      const script = join(import.meta.dirname, 'unpacked-image.sh')
-      const [program = '', ...rest] = args
+    test('has an image for x64 that serves in a container, as its user and without rights', async () => {
+      const { root, args, environment, user } = await unpacked('amd64')
+      const data = await folderOf(user, folder.file('data-amd64'))
+      const [program = ''] = args
 
-      expect([program, ...rest, user]).toEqual(['/usr/local/bin/gatehouse', 'server', 65_532])
+      expect([...args, user]).toEqual(['/usr/local/bin/gatehouse', 'server', imageUser])
       expect(await sha256(join(root, program))).toBe(await sha256(file('linux-x64')))
       await expectToServe({
-        command: ['/usr/bin/unshare', '--mount', '/bin/sh', script, root, data, `${user}:${user}`, program],
-        ...{ args: rest, folder: data, inside: '/data', env, user },
+        ...{ folder: data, inside: '/data', user },
+        start: async (settings) => {
+          const container = await started(folder.path, {
+            ...{ root, args, user, sharesNetwork: true },
+            environment: { ...environment, ...settings },
+            mounts: [{ destination: '/data', source: data }],
+          })
+          return Object.assign(container, {
+            command: (...more: string[]) => container.exec(program, ...more),
+          })
+        },
       })
     })
 
     test('has an image for arm64 whose executable, which is that of the release, serves with its libraries', async () => {
-      const { root, args, env } = await unpacked('arm64')
-      const [program = '', ...rest] = args
+      const { root, args } = await unpacked('arm64')
+      const [program = ''] = args
 
       expect(await sha256(join(root, program))).toBe(await sha256(file('linux-arm64')))
-      const { GATEHOUSE_AUDIT_DIRS: _, ...others } = env
-      await expectToServe({
-        command: ['/usr/bin/qemu-aarch64', '-L', root, file('linux-arm64')],
-        ...{ args: rest, folder: await newFolder('data-arm64'), env: others },
-        // it runs in a process of its own, which the emulator cannot start
-        backup: [file('linux-x64')],
-      })
+      await expectToServe(
+        asProcess({
+          program: ['/usr/bin/qemu-aarch64', '-L', root, file('linux-arm64')],
+          folder: await newFolder('data-arm64'),
+          // it runs in a process of its own, which the emulator cannot start
+          backup: [file('linux-x64')],
+        }),
+      )
     })
 
     test('has a chart that Helm renders, with the image of this version', async () => {

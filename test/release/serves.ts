@@ -7,57 +7,81 @@ import { outcomeOf } from '../deploy/tools.ts'
 import { Authority } from '../support/certificates.ts'
 import { Client } from '../support/client.ts'
 
-/** A program of a release, and where it may write. */
+type Environment = Readonly<Record<string, string>>
+
+/** A server of a release. */
+export type Served = AsyncDisposable & {
+  readonly output: string
+  prints(text: string): Promise<void>
+  /** Runs a command with the settings of the server. */
+  command(name: string, ...args: string[]): Promise<{ code: number | null }>
+  /** Ends it in order. Resolves with its exit code. */
+  stop(): Promise<number | null>
+}
+
+/** A way to start a server of a release, and where it may write. */
 export type Released = {
-  /** What is run, before the arguments. */
-  readonly command: readonly [string, ...string[]]
-  /** What a server of it is started with. */
-  readonly args?: readonly string[]
   readonly folder: string
   /** The folder as the program sees it. */
   readonly inside?: string
-  readonly env?: Readonly<Record<string, string>>
-  /** What makes the backup, before the arguments, if not the same. */
-  readonly backup?: readonly [string, ...string[]]
   /** The user it runs as, if not the one of this test. */
   readonly user?: number
+  start(settings: Environment): Promise<Served>
 }
 
-/** It starts with TLS, has the web UI, lets a person log in and read a secret, makes a backup that is intact, and stops. */
-export async function expectToServe({
-  command,
-  args = [],
+type Program = readonly [string, ...string[]]
+
+export type ReleasedProgram = {
+  /** What is run, before the arguments. */
+  readonly program: Program
+  readonly folder: string
+  readonly environment?: Environment
+  /** What makes the backup, if not the same. */
+  readonly backup?: Program
+}
+
+export const asProcess = ({ program, folder, environment, backup = program }: ReleasedProgram): Released => ({
   folder,
-  inside = folder,
-  env,
-  user,
-  backup: copier = command,
-}: Released) {
+  start: async (settings) => {
+    const options = { cwd: folder, env: { PATH: '/usr/bin:/bin', ...environment, ...settings } }
+    const [file, ...args] = program
+    const server = running(file, [...args, 'server'], options)
+    return {
+      get output() {
+        return server.output
+      },
+      prints: server.prints,
+      command: (name, ...more) => {
+        const [other, ...before] = name === 'backup' ? backup : program
+        return outcomeOf(other, [...before, name, ...more], options)
+      },
+      stop: () => {
+        server.kill('SIGTERM')
+        return server.ended
+      },
+      [Symbol.asyncDispose]: server[Symbol.asyncDispose],
+    }
+  },
+})
+
+/** It starts with TLS, has the web UI, lets a person log in and read a secret, makes a backup that is intact, and stops. */
+export async function expectToServe({ folder, inside = folder, user, start }: Released): Promise<void> {
   using authority = new Authority()
-  const [program, ...first] = command
   const at = (name: string) => join(inside, name)
   for (const [name, text] of Object.entries(authority.sign('release'))) {
     await writeFile(join(folder, name), text, { mode: 0o600 })
     if (user !== undefined) await chown(join(folder, name), user, user)
   }
-  const options = {
-    cwd: folder,
-    env: {
-      PATH: '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin',
-      ...env,
-      GATEHOUSE_LISTEN: '127.0.0.1:0',
-      GATEHOUSE_TLS: 'auto',
-      GATEHOUSE_TLS_CERT_FILE: at('cert'),
-      GATEHOUSE_TLS_KEY_FILE: at('key'),
-      GATEHOUSE_STORAGE: `sqlite:${at('gatehouse.db')}`,
-      GATEHOUSE_SEAL_KEY_FILE: at('seal.key'),
-      GATEHOUSE_ROOT_TOKEN_FILE: at('root-token'),
-    },
-  }
-  const outcome = ([file, ...before]: typeof command, ...more: string[]) =>
-    outcomeOf(file, [...before, ...more], options)
 
-  await using server = running(program, [...first, ...args], options)
+  await using server = await start({
+    GATEHOUSE_LISTEN: '127.0.0.1:0',
+    GATEHOUSE_TLS: 'auto',
+    GATEHOUSE_TLS_CERT_FILE: at('cert'),
+    GATEHOUSE_TLS_KEY_FILE: at('key'),
+    GATEHOUSE_STORAGE: `sqlite:${at('gatehouse.db')}`,
+    GATEHOUSE_SEAL_KEY_FILE: at('seal.key'),
+    GATEHOUSE_ROOT_TOKEN_FILE: at('root-token'),
+  })
   await server.prints('"event":"started"')
   const [url = ''] = /https:\/\/127\.0\.0\.1:\d+/.exec(server.output) ?? []
   const anyone = new Client(url, undefined, new Agent({ ca: authority.cert }))
@@ -72,13 +96,12 @@ export async function expectToServe({
   await root.write('auth/userpass/users/ann', { password: 'a long password', token_policies: 'reader' })
   await root.write('secret/data/app', { data: { word: 'open' } })
   const login = await anyone.write('auth/userpass/login/ann', { password: 'a long password' })
-  const secret = await anyone.with(String(login.body['auth']?.['client_token'])).read('secret/data/app')
-  const backup = await outcome(copier, 'backup', at('copy.db'))
-  const verified = await outcome(command, 'verify', at('copy.db'))
-  server.kill('SIGTERM')
+  const secret = await anyone.with(String(login.body.auth?.['client_token'])).read('secret/data/app')
+  const backup = await server.command('backup', at('copy.db'))
+  const verified = await server.command('verify', at('copy.db'))
 
   expect([page.status, script.status, login.status]).toEqual([200, 200, 200])
-  expect(secret.body['data']?.['data']).toEqual({ word: 'open' })
+  expect(secret.body.data?.['data']).toEqual({ word: 'open' })
   expect([backup, verified]).toMatchObject([{ code: 0 }, { code: 0 }])
-  expect(await server.ended).toBe(0)
+  expect(await server.stop()).toBe(0)
 }
