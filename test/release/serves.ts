@@ -10,7 +10,7 @@ import { Client } from '../support/client.ts'
 type Environment = Readonly<Record<string, string>>
 
 /** A server of a release. */
-export type Served = AsyncDisposable & {
+type Served = AsyncDisposable & {
   readonly output: string
   prints(text: string): Promise<void>
   /** Runs a command with the settings of the server. */
@@ -31,7 +31,7 @@ export type Released = {
 
 type Program = readonly [string, ...string[]]
 
-export type ReleasedProgram = {
+type ReleasedProgram = {
   /** What is run, before the arguments. */
   readonly program: Program
   readonly folder: string
