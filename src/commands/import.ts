@@ -44,27 +44,28 @@ async function run({ reportFile, isDryRun, isWatch, hasPasswords, ...given }: Gi
     writeReport(reportFile, { dry_run: isDryRun, complete, ...left, ...report.toJSON() })
   // a file that cannot be written is told before the work
   if (reportFile !== undefined) write(false)
-  const pass = async (writes: boolean) => {
+  const { only, ...parts } = given
+  const pass = async (writes: boolean, told: (text: string) => void) => {
     const own = new ImportReport()
     if (writes || isDryRun) report = own
-    const { from, to, only, except, isUpdate, secretIds } = given
-    const common = { from, to, report: own, isDryRun: !writes, isUpdate, except }
-    const told = isWatch ? () => {} : progress
-    const more = { ...(passwords && { passwords }), ...(secretIds && { secretIds }) }
-    await importServer({ ...common, ...more, progress: told }, only)
-    if (!isWatch) progress(`${isDryRun ? 'dry run: ' : ''}${own.summary()}`)
+    const how = { isDryRun: !writes, report: own, progress: told }
+    await importServer({ ...parts, ...how, ...(passwords && { passwords }) }, only)
     return own
   }
   const cutOver = new AbortController()
-  onSignals(isWatch ? cutOver : undefined, () => write(false))
+  onSignals(isWatch ? cutOver : undefined, () => {
+    write(false)
+    progress(report.summary())
+  })
   let failure: unknown
   try {
     if (isWatch) {
-      const { everySeconds } = given
-      const items = await watchUntilCutOver({ everySeconds, cutOver: cutOver.signal, pass, progress })
+      const quietly = (writes: boolean) => pass(writes, () => {})
+      const how = { everySeconds: given.everySeconds, cutOver: cutOver.signal, pass: quietly, progress }
+      const items = await watchUntilCutOver(how)
       left = { left: items }
       if (items.length > 0) process.exitCode = 1
-    } else await pass(!isDryRun)
+    } else progress(`${isDryRun ? 'dry run: ' : ''}${(await pass(!isDryRun, progress)).summary()}`)
   } catch (error) {
     failure = error
     progress(report.summary())

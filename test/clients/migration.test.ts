@@ -73,7 +73,17 @@ test('a plan says what comes over, what stays and what to do about each, as text
 
   const text = await run('import', '--plan', ...fromArguments())
   const json = await run('import', '--plan', '--json', ...fromArguments())
+  expect((await source.root.write('sys/namespaces/api-lock/lock/web')).status).toBe(200)
+  const locked = await run('import', '--plan', '--json', ...fromArguments())
+  await source.root.write('sys/namespaces/api-lock/unlock/web')
 
+  expect(locked.code).toBe(1)
+  expect(JSON.parse(locked.stdout).unread).toContainEqual({
+    kind: 'section',
+    namespace: 'web/',
+    path: 'sys/auth',
+    reason: expect.stringContaining('locked by an administrator'),
+  })
   expect(text).toMatchObject({ code: 0, stderr: '' })
   const { comes, stays, unread } = JSON.parse(json.stdout)
   expect(unread).toEqual([])

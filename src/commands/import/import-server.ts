@@ -27,7 +27,7 @@ const steps: readonly [Section, (scope: Scope) => Promise<void>][] = [
  * writes of their namespace and of those below.
  */
 export async function importServer(
-  root: Omit<Scope, 'namespace' | 'methods'> & { readonly secretIds?: readonly KnownSecretId[] },
+  root: Omit<Scope, 'namespace' | 'methods'> & { readonly secretIds?: readonly KnownSecretId[] | undefined },
   only: ReadonlySet<Section>,
 ): Promise<void> {
   const namespaces = ['']

@@ -37,11 +37,7 @@ const all: readonly Left[] = [
     found: auditDevices,
   },
   { kind: 'ui_headers', instead: samePath, isGlobal: true, found: below('sys/config/ui', 'headers') },
-  {
-    kind: 'identity_tokens',
-    instead: `${samePath}; keys are new`,
-    found: below('identity/oidc', 'key', 'role', 'client', 'scope', 'assignment', 'provider'),
-  },
+  { kind: 'identity_tokens', instead: `${samePath}; keys are new`, found: identityTokens },
   {
     kind: 'tokens',
     instead: 'clients log in again, or get a new token',
@@ -106,6 +102,16 @@ function below(at: string, ...lists: string[]) {
       for (const name of await listIfThere(from, `${at}/${list}`)) found.push(`${at}/${list}/${name}`)
     return found
   }
+}
+
+/** Each server has these from its beginning. */
+const builtIn: ReadonlySet<string> = new Set(
+  ['key/default', 'assignment/allow_all', 'provider/default'].map((path) => `identity/oidc/${path}`),
+)
+
+async function identityTokens(from: RemoteServer): Promise<string[]> {
+  const lists = ['key', 'role', 'client', 'scope', 'assignment', 'provider']
+  return (await below('identity/oidc', ...lists)(from)).filter((path) => !builtIn.has(path))
 }
 
 async function corsOf(from: RemoteServer): Promise<string[]> {

@@ -78,8 +78,10 @@ class Planning implements Plan {
 
   async #method(from: RemoteServer, item: Item & { type: string }, entry: MountEntry): Promise<void> {
     const roles = rolesOf(item.type)
-    const counts = { [roles]: (await listIfThere(from, item.path + roles)).length }
-    this.comes.push({ ...item, counts })
+    const count = (await listIfThere(from, item.path + roles)).length
+    // each namespace has this one
+    if (count === 0 && roles === 'roles') return
+    this.comes.push({ ...item, counts: { [roles]: count } })
     const { namespace, path, type } = item
     const todo = await configSecretOf(from, path.replace(/\/$/, ''), entry)
     if (todo !== undefined)
@@ -140,6 +142,7 @@ class Planning implements Plan {
   }
 }
 
+/** Where a login method has its roles. */
 const rolesOf = (type: string): string =>
   type === 'userpass' ? 'users' : type === 'token' || type === 'ns_token' ? 'roles' : 'role'
 

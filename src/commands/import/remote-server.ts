@@ -134,7 +134,7 @@ export class RemoteServer {
       if (failure === undefined) this.#pace.answered()
       const isRepeated =
         failure === undefined
-          ? isBusy(status) || (isRead && hasFailed(status) && attempts - left < mostOfFailures)
+          ? isBusy(status, text) || (isRead && hasFailed(status) && attempts - left < mostOfFailures)
           : mayRepeat(isRead, failure)
       if (isRepeated && left > 0) {
         await sleep(Math.max(pauseMs, Math.min(wishedMs(headers), longestWishMs)))
@@ -146,7 +146,7 @@ export class RemoteServer {
       if (failure !== undefined) throw this.#unreachable(failure)
       const request = `${method} ${JSON.stringify(path)}`
       const reason = status < 300 ? '' : this.#reasonOf(request, { status, headers, text })
-      if (status === 503) throw this.#unusable(reason)
+      if (status === 503 && !isLocked(text)) throw this.#unusable(reason)
       if (status === 404 && isRead) return undefined
       if (status >= 300) throw new RefusedRequest(status, reason)
       return this.#answerOf(text)
@@ -227,7 +227,10 @@ const wishedMs = (headers: Headers): number => 1000 * Number(headers.get('retry-
 /** Of the server, or of a proxy before it. A write may have been processed. */
 const hasFailed = (status: number) => status === 500 || status === 502 || status === 504
 
-const isBusy = (status: number) => status === 503 || status === 412
+const isBusy = (status: number, text: string) => (status === 503 && !isLocked(text)) || status === 412
+
+/** An operator has locked the namespace: the rest of the server can be used. */
+const isLocked = (text: string) => text.includes('API access to this namespace has been locked')
 
 /** The connection ended after the request was sent: it may have been processed. */
 const lost: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE', 'UND_ERR_SOCKET'])
