@@ -9,8 +9,8 @@ let server: TestServer
 
 beforeAll(async () => {
   server = await startTestServer()
-  // those that every server of the tests has
-  for (const path of ['sys/mounts/secret', 'sys/auth/jwt']) await server.root.delete(path)
+  // that every server of the tests has; the mount for JWTs stays, as it is on every new server, without roles
+  await server.root.delete('sys/mounts/secret')
 })
 afterAll(() => server[Symbol.asyncDispose]())
 

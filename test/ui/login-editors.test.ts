@@ -178,7 +178,7 @@ test('an operator configures a mount from a preset, and a later edit loses nothi
   await timeline.getByText('In use').first().waitFor()
   const memory = page.getByRole('region', { name: 'Remembered logins' })
   await memory.getByRole('spinbutton', { name: 'Days' }).fill('14')
-  await memory.getByRole('button', { name: 'Remember so long' }).click()
+  await memory.getByRole('button', { name: 'Save' }).click()
   await memory.getByRole('spinbutton', { name: 'Days' }).and(page.locator('[value="14"]')).waitFor()
   await expectAccessible(page)
 

@@ -80,9 +80,10 @@ export const strings = {
   },
   serverState: {
     sealed: 'The server is sealed',
-    sealedNext: 'Nothing can be read until it is unsealed. An operator does that with: vault operator unseal',
+    sealedNext:
+      'Nothing can be read until it is unsealed. Keepers give their shares here, or with: vault operator unseal',
     uninitialized: 'The server is not initialized',
-    uninitializedNext: 'It has no data yet. An operator creates its store with: vault operator init',
+    uninitializedNext: 'It has no data yet. An operator creates its store here, or with: vault operator init',
     starting: 'The server is starting',
     startingNext: 'This page continues by itself.',
     storage: 'The storage does not respond',
@@ -90,6 +91,8 @@ export const strings = {
       'The operator should check the database; the log of the server says what fails. This page continues by itself.',
   },
   seal: {
+    title: 'Unseal the server',
+    newTitle: 'Set up the server',
     type: 'Seal type',
     progress: (given: number, needed: number, all: number) =>
       `${given} of ${needed} shares given. There are ${all}, one for each keeper.`,
@@ -305,9 +308,9 @@ export const strings = {
     openPathHint: 'Its name in this folder, with / for folders',
     open: 'Open',
     mayNotList: 'Your token may not list this folder',
-    mayNotListNext: 'Type the name of a secret above to open it.',
+    mayNotListNext: 'Type the name of a secret below to open it.',
     empty: 'There is nothing here yet',
-    emptyNext: 'Type the name of the first secret above.',
+    emptyNext: 'Make the first secret with the button above, or type its name below.',
     emptyFolderNext: 'A folder is there once it has a secret.',
     newOnes: {
       secret: {
@@ -865,7 +868,7 @@ export const strings = {
       title: 'Remembered logins',
       label: 'Days',
       hint: 'Who logged in, so that a change can be tried before it is made. 0: nothing is kept. At most 90.',
-      save: 'Remember so long',
+      save: 'Save',
       days: (days: string) => `Logins are remembered for ${days} days.`,
     },
     asToken: {
@@ -919,7 +922,7 @@ export const strings = {
         boolean: 'This is true or false, not a text',
       } as Readonly<Record<string, string>>,
       options: {
-        jwt: 'With a JWT: pipelines and workloads',
+        jwt: 'JWT: pipelines, workloads',
         oidc: 'In a browser: people',
         string: 'Exactly',
         glob: 'As patterns, * is any text',
@@ -1296,8 +1299,8 @@ export const strings = {
       title: 'Who may do what, and why?',
       holder: 'Who',
       holders: {
-        draft: 'Whoever has this text alone',
-        policies: 'Whoever has these policies',
+        draft: 'This text alone',
+        policies: 'These policies',
         entity: 'A person, with the default policy',
         token: 'A token',
       },
@@ -1509,7 +1512,7 @@ export const strings = {
     noAuditNext:
       'Requests leave no trace. Enable one with: vault audit enable file file_path=/var/log/gatehouse/audit.log',
     noLimits: 'No rate limits',
-    noLimitsNext: 'Create one with: vault write sys/quotas/rate-limit/all rate=1000',
+    noLimitsNext: 'A rate limit bounds the requests of each client address. Create the first one below.',
     newLimit: 'New rate limit',
     limitPathHint: 'A namespace, a mount or a path below one; empty for every request',
     requests: 'Requests',

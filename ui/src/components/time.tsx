@@ -37,7 +37,14 @@ export function typedDuration(seconds: number): string {
 
 const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 
-/** A moment in local time; in UTC on hover. */
+const localThisYear = new Intl.DateTimeFormat(undefined, {
+  day: 'numeric',
+  month: 'short',
+  hour: 'numeric',
+  minute: '2-digit',
+})
+
+/** A moment in local time, with its year if that is another one than now; in UTC on hover. */
 export function Time({ at }: { readonly at: string }) {
   const date = new Date(at)
   if (Number.isNaN(date.getTime())) return <span>{at}</span>
@@ -49,7 +56,7 @@ export function Time({ at }: { readonly at: string }) {
         .replace('T', ' ')
         .replace(/\.\d+Z$/, ' UTC')}
     >
-      {local.format(date)}
+      {(date.getFullYear() === new Date().getFullYear() ? localThisYear : local).format(date)}
     </time>
   )
 }

@@ -33,7 +33,9 @@ export function LoginPage({ refused, lastEnd }: Props) {
       <Messages audience="unauthenticated" />
       <main className="login-card">
         <p className="wordmark">{strings.product}</p>
-        <h1>{text.title}</h1>
+        <h1>
+          {seal === undefined ? text.title : seal.initialized ? strings.seal.title : strings.seal.newTitle}
+        </h1>
         {lastEnd !== undefined && failure === undefined && (
           <p className="note" role="status">
             {text.ends[lastEnd]}
@@ -103,7 +105,7 @@ function Waiting({ state }: { readonly state: Exclude<ServerState['kind'], 'read
     away: [strings.errors.noServer, strings.errors.noServerNext],
   }[state]
   return (
-    <section role="status" className="server-state">
+    <section role="status">
       <h2>{title}</h2>
       <p>{next}</p>
     </section>

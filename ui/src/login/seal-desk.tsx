@@ -64,7 +64,7 @@ function Unseal({ status, again }: Pick<Props, 'status' | 'again'>) {
   const hasShares = status.n > 1
   return (
     <section className="seal" aria-label={text.unseal}>
-      <div role="status" className="server-state">
+      <div role="status">
         <h2>{strings.serverState.sealed}</h2>
         <p>{strings.serverState.sealedNext}</p>
         <p>
@@ -113,7 +113,7 @@ function Initialize({ isShamir, onMade }: InitializeProps) {
   }
   return (
     <section className="seal" aria-label={text.initialize}>
-      <div role="status" className="server-state">
+      <div role="status">
         <h2>{strings.serverState.uninitialized}</h2>
         <p>{strings.serverState.uninitializedNext}</p>
       </div>

@@ -6,6 +6,7 @@ import { Button } from '../components/button.tsx'
 import { strings } from '../strings.ts'
 import type { View } from '../views/views.ts'
 import { areKeysOn, turnKeys, viewKeys } from './keys.ts'
+import './keys.css'
 
 const text = strings.keys
 
@@ -23,7 +24,7 @@ export function KeysDialog({ views, onClose }: Props) {
       <Modal className="modal">
         <Dialog className="dialog">
           <Heading slot="title">{text.title}</Heading>
-          <dl className="facts">
+          <dl className="facts keys">
             <dt>
               <kbd>/</kbd>
             </dt>
@@ -41,7 +42,7 @@ export function KeysDialog({ views, onClose }: Props) {
             </dt>
             <dd>{text.list}</dd>
           </dl>
-          <label className="check">
+          <label className="check-field">
             <input type="checkbox" checked={isOn} onChange={({ target }) => turn(target.checked)} />
             {text.use}
           </label>

@@ -8,9 +8,11 @@ import { PlaceLink } from './use-place.tsx'
 const text = strings.shell
 
 export const NotFound = () => (
-  <EmptyState title={text.notFound}>
-    {text.notFoundNext} <PlaceLink view="home">{strings.views['home']}</PlaceLink>
-  </EmptyState>
+  <div className="view">
+    <EmptyState title={text.notFound}>
+      {text.notFoundNext} <PlaceLink view="home">{strings.views['home']}</PlaceLink>
+    </EmptyState>
+  </div>
 )
 
 export const ViewLoading = () => (

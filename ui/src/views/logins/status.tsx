@@ -57,38 +57,40 @@ function KeyStatus({ mount }: Mount) {
   const verdict = verdictOf(status)
   return (
     <div className="beside">
-      <section className="panel" aria-labelledby="keys">
-        <h2 id="keys" className={verdictClass[verdict]}>
-          {text.keyVerdicts[verdict]}
-        </h2>
-        {text.keyVerdictHints[verdict] !== '' && <p>{text.keyVerdictHints[verdict]}</p>}
-        {status.last_refused_config != null && (
-          <p className="note">
-            {text.refusedConfig} <Time at={status.last_refused_config.time} />:{' '}
-            {status.last_refused_config.text}
-          </p>
-        )}
-        {status.sources.map((source) => (
-          <Source key={`${source.kind} ${source.url}`} source={source} />
-        ))}
-        <dl className="facts">
-          <dt>{text.pending}</dt>
-          <dd>{status.pending_logins}</dd>
-          <dt>{text.lastLogin}</dt>
-          <dd>{status.last_login_at === null ? text.never : <Time at={status.last_login_at} />}</dd>
-          <dt>{text.lastRefusal}</dt>
-          <dd>{status.last_refusal_at === null ? text.never : <Time at={status.last_refusal_at} />}</dd>
-        </dl>
-        <div className="actions">
-          <Button onPress={() => fetching.mutate()}>{text.fetchNow}</Button>
-        </div>
-        <Failure error={fetching.error} />
-      </section>
+      <div className="stack">
+        <section className="panel" aria-labelledby="keys">
+          <h2 id="keys" className={verdictClass[verdict]}>
+            {text.keyVerdicts[verdict]}
+          </h2>
+          {text.keyVerdictHints[verdict] !== '' && <p>{text.keyVerdictHints[verdict]}</p>}
+          {status.last_refused_config != null && (
+            <p className="note">
+              {text.refusedConfig} <Time at={status.last_refused_config.time} />:{' '}
+              {status.last_refused_config.text}
+            </p>
+          )}
+          {status.sources.map((source) => (
+            <Source key={`${source.kind} ${source.url}`} source={source} />
+          ))}
+          <dl className="facts">
+            <dt>{text.pending}</dt>
+            <dd>{status.pending_logins}</dd>
+            <dt>{text.lastLogin}</dt>
+            <dd>{status.last_login_at === null ? text.never : <Time at={status.last_login_at} />}</dd>
+            <dt>{text.lastRefusal}</dt>
+            <dd>{status.last_refusal_at === null ? text.never : <Time at={status.last_refusal_at} />}</dd>
+          </dl>
+          <div className="actions">
+            <Button onPress={() => fetching.mutate()}>{text.fetchNow}</Button>
+          </div>
+          <Failure error={fetching.error} />
+        </section>
+        <KeyTimeline mount={mount} />
+      </div>
       <div className="stack">
         <Config mount={mount} />
         <LoginMemory mount={mount} />
       </div>
-      <KeyTimeline mount={mount} />
     </div>
   )
 }
@@ -112,7 +114,7 @@ const Source = ({ source }: { readonly source: KeySource }) => (
     <h3>
       {source.kind} <span className="mono">{source.url}</span>
     </h3>
-    <p>{source.kids.length === 0 ? text.noKids : source.kids.join(', ')}</p>
+    {source.kids.length === 0 ? <p>{text.noKids}</p> : <code>{source.kids.join(', ')}</code>}
     {source.last_error != null && (
       <p className="finding">
         <Time at={source.last_error.time} />: {source.last_error.text}

@@ -94,13 +94,13 @@ function Form({ stored, id, rights }: FormProps & { readonly rights: Rights }) {
             />
           </Fields>
           <Failure error={error} />
-          <div className="dialog-actions">
-            <PlaceLink view="messages" parts={id === undefined ? [] : [id]} className="button">
-              {strings.cancel}
-            </PlaceLink>
+          <div className="actions">
             <Button kind="primary" type="submit">
               {text.save}
             </Button>
+            <PlaceLink view="messages" parts={id === undefined ? [] : [id]} className="button">
+              {strings.cancel}
+            </PlaceLink>
           </div>
         </form>
         <div className="stack">

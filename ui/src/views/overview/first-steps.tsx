@@ -1,7 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type ReactNode, useState } from 'react'
 import { serverNow } from '../../api/clock.ts'
-import { ifMissing } from '../../api/errors.ts'
+import { ifMissing, keysOf } from '../../api/errors.ts'
+import { loginRoles } from '../../api/logins.ts'
 import { createMessage, listMessages } from '../../api/message-admin.ts'
 import { base64OfText } from '../../api/messages.ts'
 import { Failure } from '../../components/failure.tsx'
@@ -35,14 +36,25 @@ function Steps() {
     queryKey: ['first-steps', 'messages'],
     queryFn: ({ signal }) => ifMissing(listMessages({}, { signal }), null),
   })
+  const jobMounts = pathsOfTypes(mounts.auth, ['jwt', 'kubernetes'])
+  const jobRoles = useQuery({
+    queryKey: ['first-steps', 'job-roles', jobMounts],
+    queryFn: async ({ signal }) =>
+      (
+        await Promise.all(
+          jobMounts.map((mount) => keysOf(loginRoles({ params: { jwt_mount_path: mount } }, { signal }))),
+        )
+      ).flat(),
+    enabled: isKnown,
+  })
   const [hasBegun, setBegun] = useState(false)
   const run: StepRun = (step) => async (value) => {
     await step(value)
     setBegun(true)
     await client.invalidateQueries()
   }
-  if (!isKnown || devices.data === undefined || messages.data === undefined)
-    return <Failure error={devices.error ?? messages.error} />
+  if (!isKnown || devices.data === undefined || messages.data === undefined || jobRoles.data === undefined)
+    return <Failure error={devices.error ?? messages.error ?? jobRoles.error} />
   const has = (...types: readonly string[]) => pathsOfTypes(mounts.auth, types).length > 0
   const steps: readonly StepProps[] = [
     {
@@ -50,7 +62,7 @@ function Steps() {
       isDone: pathsOfTypes(mounts.secret, ['kv']).length > 0,
       children: <Secrets run={run} />,
     },
-    { says: text.ci, isDone: has('jwt', 'kubernetes', 'approle'), children: <CiLogin run={run} /> },
+    { says: text.ci, isDone: jobRoles.data.length > 0 || has('approle'), children: <CiLogin run={run} /> },
     { says: text.people, isDone: has('userpass', 'oidc'), children: <People run={run} /> },
     { says: text.audit, isDone: Object.keys(devices.data).length > 0, children: <Audit run={run} /> },
     { says: text.banner, isDone: messages.data !== null, children: <Announcement run={run} /> },

@@ -36,6 +36,7 @@ export function Folder({ mount, path }: Props) {
     queryFn: ({ signal }) => namesIn({ mount, folder: path }, signal),
     enabled: mayList,
   })
+  const hasNames = data !== undefined && data.length > 0
   const shown = (data ?? []).filter((name) => name.includes(filter))
   return (
     <div className="view">
@@ -51,7 +52,6 @@ export function Folder({ mount, path }: Props) {
           </>
         )}
       </ViewHeader>
-      <OpenPath mount={mount} folder={path} />
       <Failure error={error} />
       {isKnown && !mayList && (
         <EmptyState title={text.mayNotList}>
@@ -63,8 +63,8 @@ export function Folder({ mount, path }: Props) {
           <p>{path === '' ? text.emptyNext : text.emptyFolderNext}</p>
         </EmptyState>
       )}
-      {data !== undefined && data.length > 0 && (
-        <>
+      <div className="folder-tools">
+        {hasNames && (
           <search>
             <Field
               label={text.filter}
@@ -77,15 +77,18 @@ export function Folder({ mount, path }: Props) {
               }
             />
           </search>
-          <Search mount={mount} folder={path} />
-          <List name="folder" label={text.names} rows={shown} keyOf={(name) => name}>
-            {(name) => (
-              <PlaceLink view="secrets" parts={[mount.path, `${path}${name}`]}>
-                {name}
-              </PlaceLink>
-            )}
-          </List>
-        </>
+        )}
+        <OpenPath mount={mount} folder={path} />
+        {hasNames && <Search mount={mount} folder={path} />}
+      </div>
+      {hasNames && (
+        <List name="folder" label={text.names} rows={shown} keyOf={(name) => name}>
+          {(name) => (
+            <PlaceLink view="secrets" parts={[mount.path, `${path}${name}`]}>
+              {name}
+            </PlaceLink>
+          )}
+        </List>
       )}
     </div>
   )

@@ -38,7 +38,7 @@ export function Search({ mount, folder }: Props) {
     }
   }
   return (
-    <search className="stack">
+    <search className="name-search">
       <form className="one-line" onSubmit={(event) => void search(event)}>
         <Field label={text.search} hint={text.searchHint} value={wanted} onChange={setWanted} mono />
         {/* one button: the focus stays on it, and a click that cancels does not also begin anew */}

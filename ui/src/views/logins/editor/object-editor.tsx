@@ -133,11 +133,11 @@ export function ObjectEditor({
             <FindingText key={finding.code + finding.text} finding={finding} />
           ))}
           <Failure error={error} />
-          <div className="dialog-actions">
-            {onCancel !== undefined && <Button onPress={onCancel}>{strings.cancel}</Button>}
+          <div className="actions">
             <Button kind={losing > 0 ? 'danger' : 'primary'} type="submit">
               {losing > 0 ? text.saveAlthough(losing) : text.save}
             </Button>
+            {onCancel !== undefined && <Button onPress={onCancel}>{strings.cancel}</Button>}
           </div>
         </form>
       </section>
@@ -146,7 +146,10 @@ export function ObjectEditor({
           {refusal !== undefined && error === undefined && <Refusal lines={refusal.errors} />}
           {report !== undefined && <WhatIfReport report={report} />}
           {report === undefined && refusal === undefined && isAsked && (
-            <p className="hint">{tryOut === undefined ? text.mayNotTry : text.trying}</p>
+            <>
+              <h3>{strings.logins.whatIf.title}</h3>
+              <p className="hint">{tryOut === undefined ? text.mayNotTry : text.trying}</p>
+            </>
           )}
           {!isAsked && tryOut !== undefined && (
             <div>
