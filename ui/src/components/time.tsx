@@ -40,7 +40,7 @@ const local = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyl
 const localThisYear = new Intl.DateTimeFormat(undefined, {
   day: 'numeric',
   month: 'short',
-  hour: 'numeric',
+  hour: '2-digit',
   minute: '2-digit',
 })
 

@@ -1,5 +1,5 @@
 import { useVirtualizer } from '@tanstack/react-virtual'
-import { type RefObject, useLayoutEffect } from 'react'
+import { type RefObject, useCallback, useLayoutEffect, useRef } from 'react'
 import { useKeptScroll } from './use-kept-scroll.ts'
 
 /** One density for all tables and lists; styles/table.css. */
@@ -14,18 +14,27 @@ export function useRows<Row>(
   height = rowHeight,
 ) {
   const initialOffset = useKeptScroll(scroller, name)
+  // another function would have every row laid out again
+  const getItemKey = useCallback(
+    (index: number) => {
+      const row = rows[index]
+      return row === undefined ? index : keyOf(row)
+    },
+    [rows, keyOf],
+  )
   const virtual = useVirtualizer({
     count: rows.length,
     initialOffset,
     getScrollElement: () => scroller.current,
     estimateSize: () => height,
-    getItemKey: (index) => {
-      const row = rows[index]
-      return row === undefined ? index : keyOf(row)
-    },
+    getItemKey,
     overscan: 12,
   })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: what was measured in the other layout says nothing
-  useLayoutEffect(() => virtual.measure(), [height])
+  const laidOut = useRef(height)
+  useLayoutEffect(() => {
+    // what was measured in the other layout says nothing
+    if (laidOut.current !== height) virtual.measure()
+    laidOut.current = height
+  }, [height, virtual])
   return virtual
 }

@@ -1,11 +1,11 @@
 import { lazy, Suspense, useState } from 'react'
-import { Label } from 'react-aria-components/Label'
 import { Tab, TabList, TabPanel, Tabs } from 'react-aria-components/Tabs'
 import { ApiError } from '../api/errors.ts'
 import type { Mounts, SealStatus } from '../api/server.ts'
 import { Button } from '../components/button.tsx'
 import { Failure } from '../components/failure.tsx'
 import { Field } from '../components/field.tsx'
+import { Select } from '../components/select.tsx'
 import { Messages } from '../messages/messages.tsx'
 import { setNamespace, useNamespace } from '../session/namespace.ts'
 import type { SessionEnd } from '../session/session.ts'
@@ -172,19 +172,12 @@ function OtherMount() {
   const [mounted, setMounted] = useState<Mounted>({ type: 'oidc', path: 'oidc' })
   return (
     <>
-      <Label className="field select">
-        {text.method}
-        <select
-          value={mounted.type}
-          onChange={({ target: { value } }) => setMounted({ type: value, path: value })}
-        >
-          {loginTypes.map((type) => (
-            <option key={type} value={type}>
-              {nameOf(type)}
-            </option>
-          ))}
-        </select>
-      </Label>
+      <Select
+        label={text.method}
+        value={mounted.type}
+        onChange={(type) => setMounted({ type, path: type })}
+        options={loginTypes.map((type) => [type, nameOf(type)])}
+      />
       <Field
         label={text.mountPath}
         hint={text.mountPathHint}

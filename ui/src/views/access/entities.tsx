@@ -6,6 +6,7 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { FieldsForm, listOf } from '../../components/fields-form.tsx'
+import { State } from '../../components/state.tsx'
 import { Time } from '../../components/time.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { visible } from '../../components/visible.ts'
@@ -122,7 +123,11 @@ function Entity({ id }: { readonly id: string }) {
           <dt>{text.name}</dt>
           <dd>{visible(data.name)}</dd>
           <dt>{text.state}</dt>
-          <dd>{data.disabled ? text.disabled : text.enabled}</dd>
+          <dd>
+            <State kind={data.disabled ? 'over' : 'good'}>
+              {data.disabled ? text.disabled : text.enabled}
+            </State>
+          </dd>
           <dt>{text.policies}</dt>
           <dd>{data.policies.join(', ') || '–'}</dd>
           <dt>{text.aliases}</dt>
