@@ -7,7 +7,7 @@ import { Failure } from '../../components/failure.tsx'
 import { State } from '../../components/state.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
-import { PlaceLink } from '../../shell/use-place.tsx'
+import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import {
   destroyVersions,
@@ -62,7 +62,7 @@ const columnsOf = (place: SecretPlace, current: number, shown: number): readonly
   {
     id: 'number',
     title: text.version,
-    width: '8rem',
+    width: '7rem',
     cell: ({ number }) =>
       number === shown ? (
         <strong>
@@ -78,13 +78,13 @@ const columnsOf = (place: SecretPlace, current: number, shown: number): readonly
         </PlaceLink>
       ),
   },
-  { id: 'created', title: text.created, width: '12rem', cell: (row) => <Time at={row.created_time} /> },
+  { id: 'created', title: text.created, width: '10.5rem', cell: (row) => <Time at={row.created_time} /> },
   { id: 'by', title: text.by, cell: (row) => row.created_by.actor },
-  { id: 'state', title: text.state, width: '15rem', cell: (row) => <StateText row={row} /> },
+  { id: 'state', title: text.state, width: '12rem', cell: (row) => <StateText row={row} /> },
   {
     id: 'actions',
     title: text.actions,
-    width: '21rem',
+    width: '19rem',
     cell: (row) => <VersionActions place={place} row={row} current={current} shown={shown} />,
   },
 ]
@@ -117,6 +117,7 @@ type ActionProps = {
 
 function VersionActions({ place, row, current, shown }: ActionProps) {
   const { can, params } = place
+  const go = useGo()
   const [error, setError] = useState<unknown>()
   const state = stateOf(row)
   const body = { versions: [row.number] }
@@ -148,7 +149,13 @@ function VersionActions({ place, row, current, shown }: ActionProps) {
         <Button
           kind="quiet"
           aria-label={text.restoreOf(row.number)}
-          onPress={() => run(() => rollBack(place, row.number, current))}
+          onPress={() =>
+            run(async () => {
+              await rollBack(place, row.number, current)
+              // to the version that is current now
+              go({ view: 'secrets', parts: [place.mount, place.path] })
+            })
+          }
         >
           {text.restore}
         </Button>
