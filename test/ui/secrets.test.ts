@@ -111,7 +111,7 @@ test('a new secret is written where its name is typed, with text and JSON values
   const { page } = opened
   await field(page, 'Open or create a secret').fill('new/api')
   await page.getByRole('button', { name: 'Open' }).click()
-  await page.getByText('There is no secret here.').waitFor()
+  await page.getByText('There is no secret here. This makes its first version.').waitFor()
 
   await field(page, 'Field').fill('limit')
   await field(page, 'Value of limit').fill('12345678901234567890.50')

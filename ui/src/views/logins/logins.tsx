@@ -6,7 +6,7 @@ import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { Choices } from '../../shell/choices.tsx'
 import { pathsOfTypes, useMounts } from '../../shell/mounts.ts'
-import { usePlace } from '../../shell/use-place.tsx'
+import { PlaceLink, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { listAppRoles } from './app-role-calls.ts'
 import { AppRoles } from './app-roles.tsx'
@@ -148,12 +148,19 @@ type Props = {
 }
 
 function Mount({ mount, paths, tabs, tab }: Props) {
-  const { can, isKnown } = useCapabilities(tabs.map(({ path }) => `auth/${mount}/${path}`))
+  const newMount = 'sys/auth/x'
+  const { can, isKnown } = useCapabilities([newMount, ...tabs.map(({ path }) => `auth/${mount}/${path}`)])
   const allowed = tabs.filter(({ path, capability }) => can(`auth/${mount}/${path}`, capability))
   const open = allowed.find(({ name }) => name === tab) ?? allowed[0]
   return (
     <div className="view">
-      <ViewHeader title={strings.views['logins'] ?? ''} requests={open?.requests(mount) ?? []} />
+      <ViewHeader title={strings.views['logins'] ?? ''} requests={open?.requests(mount) ?? []}>
+        {can(newMount, 'create') && (
+          <PlaceLink view="system" parts={['logins']} className="button">
+            {text.newMount}
+          </PlaceLink>
+        )}
+      </ViewHeader>
       <FindRefusal mounts={paths} types={types} />
       {paths.length > 1 && (
         <Choices

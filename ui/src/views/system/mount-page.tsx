@@ -12,6 +12,7 @@ import { typedDuration } from '../../components/time.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
+import { useReach } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { PlaceLink, useGo } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
@@ -43,6 +44,7 @@ export function MountPage({ kind, path, mount }: Props) {
         </PlaceLink>
       </p>
       <ViewHeader title={path} requests={[(kind === 'secrets' ? secretMounts : authMounts).request({})]}>
+        <OpenMount kind={kind} path={path} type={mount.type} />
         {can(own, 'delete') && <Disable kind={kind} path={path} />}
       </ViewHeader>
       <section className="panel">
@@ -57,6 +59,29 @@ export function MountPage({ kind, path, mount }: Props) {
       {can('sys/remount', 'update') && can('sys/remount', 'sudo') && <Move kind={kind} path={path} />}
       <ObjectHistory path={`${own}/tune`} />
     </>
+  )
+}
+
+/** Where a mount of a type is shown with what is in it, such as the configuration of a new one. */
+const placeOf: Readonly<Record<string, (name: string) => readonly [view: string, ...parts: string[]]>> = {
+  kv: (name) => ['secrets', `${name}/`],
+  cloud: (name) => ['cloud', name],
+  azure: (name) => ['cloud', name],
+  jwt: (name) => ['logins', name, 'status'],
+  oidc: (name) => ['logins', name, 'status'],
+  kubernetes: (name) => ['logins', name, 'status'],
+  userpass: (name) => ['logins', name],
+  approle: (name) => ['logins', name],
+}
+
+function OpenMount({ kind, path, type }: Pick<Props, 'kind' | 'path'> & { readonly type: string }) {
+  const { reaches } = useReach()
+  const [view, ...parts] = placeOf[type]?.(path.replace(/\/$/, '')) ?? []
+  if (view === undefined || !reaches(kind === 'secrets' ? path : `auth/${path}`)) return null
+  return (
+    <PlaceLink view={view} parts={parts} className="button">
+      {text.openMount(strings.views[view] ?? view)}
+    </PlaceLink>
   )
 }
 
