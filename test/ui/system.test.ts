@@ -179,7 +179,7 @@ test('what asks for sudo is absent without it', async () => {
   await page.getByRole('heading', { name: 'Tune' }).waitFor()
   expect(await page.getByRole('heading', { name: 'Move' }).count()).toBe(0)
 
-  await page.getByRole('link', { name: 'Cloud credentials' }).click()
+  await page.getByRole('link', { name: 'Cloud credentials', exact: true }).click()
   await page.getByRole('link', { name: 'Who is' }).waitFor()
   expect(await page.getByRole('link', { name: 'Live leases' }).count()).toBe(0)
   expect(refused).toEqual([])

@@ -708,7 +708,7 @@ export const strings = {
       explain: 'Explain',
       roles: 'Roles',
       cel: 'CEL roles',
-      status: 'Status',
+      status: 'Status and configuration',
       users: 'Users',
     },
     filters: 'Filters',
@@ -909,7 +909,7 @@ export const strings = {
       ask: 'Check what this would mean',
       askHint: 'The server then fetches the keys from where the form says.',
       trying: 'Fill in the form to see what it would mean.',
-      mayNotTry: 'Nothing is known yet of what this would mean.',
+      mayNotTry: 'It is shown once the role has a name, if your token may ask.',
       wouldBeRefused: 'The server would not accept this yet:',
       retype: (name: string) => `${name} may be set, and nobody can read it: type it again, or "" for none.`,
       unfilled: (claims: string) => `These claims have no value: ${claims}. Give each one, or remove it.`,
@@ -918,10 +918,9 @@ export const strings = {
       addRow: 'Add',
       removeRow: (name: string) => `Remove ${name}`,
       typed: { number: '(a number)', boolean: '(true or false)' } as Readonly<Record<string, string>>,
-      asType: {
-        number: 'This is a number, not a text',
-        boolean: 'This is true or false, not a text',
-      } as Readonly<Record<string, string>>,
+      asType: { number: 'Take it as a number', boolean: 'Take it as true or false' } as Readonly<
+        Record<string, string>
+      >,
       options: {
         jwt: 'JWT: pipelines, workloads',
         oidc: 'In a browser: people',

@@ -53,7 +53,6 @@ export function TryToken({ mount, role, fields, apply, isIdToken = false }: Prop
             value={jwt}
             onChange={setJwt}
           />
-          <DecodedJwt jwt={jwt} />
           <div className="actions">
             <Button type="submit">{text.run}</Button>
           </div>
@@ -67,6 +66,11 @@ export function TryToken({ mount, role, fields, apply, isIdToken = false }: Prop
           </ExplanationPanel>
         )}
       </div>
+      {jwt.trim() !== '' && (
+        <section className="panel">
+          <DecodedJwt jwt={jwt} />
+        </section>
+      )}
     </>
   )
 }
