@@ -25,6 +25,8 @@ test('an operator finds a namespace, works in it, and comes back one level at a 
   const dialog = page.getByRole('dialog', { name: 'Namespaces' })
   await dialog.getByRole('textbox', { name: 'Search' }).fill('nobody')
   await dialog.getByText('None has such a name.').waitFor()
+  // the list is below the button that opened it
+  expect(await page.locator('[aria-expanded=true]').isVisible()).toBe(true)
   await dialog.getByRole('textbox', { name: 'Search' }).fill('SHOP')
   await expectAccessible(page)
   expect(await dialog.getByRole('list').getByRole('link').allTextContents()).toEqual(['team-a/shop/'])

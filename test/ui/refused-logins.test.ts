@@ -51,7 +51,6 @@ const ways: readonly {
     mount: () => jwtMount,
     method: 'jwt',
     fill: async (page) => {
-      await page.getByRole('button', { name: 'Log in with a JWT instead' }).click()
       await page.getByRole('textbox', { name: 'Role' }).fill('ci')
       await page
         .getByRole('textbox', { name: 'JWT', exact: true })

@@ -185,7 +185,12 @@ function OtherMount() {
         value={mounted.path}
         onChange={(path) => setMounted({ ...mounted, path })}
       />
-      <MethodForm key={mounted.type} type={mounted.type} path={mounted.path.replace(/^\/+|\/+$/g, '')} />
+      <MethodForm
+        key={mounted.type}
+        type={mounted.type}
+        path={mounted.path.replace(/^\/+|\/+$/g, '')}
+        hasJwt={mounted.type === 'jwt'}
+      />
     </>
   )
 }

@@ -98,8 +98,8 @@ const ApproleForm = ({ path }: { readonly path: string }) => (
 const jwtOnlyText = 'OIDC login is not configured for this mount'
 
 /** Through the provider, or with a JWT that the person has. */
-function JwtForm({ path }: { readonly path: string }) {
-  const [pastes, setPastes] = useState(false)
+function JwtForm({ path, hasJwt }: { readonly path: string; readonly hasJwt: boolean }) {
+  const [pastes, setPastes] = useState(hasJwt)
   const [isJwtOnly, setJwtOnly] = useState(false)
   const note = useId()
   const logIn: LogIn = async (value) => {
@@ -143,9 +143,10 @@ function JwtForm({ path }: { readonly path: string }) {
 /** The types of mounts that people can log in to. */
 export const loginTypes = ['oidc', 'jwt', 'userpass', 'approle'] as const
 
-export function MethodForm({ type, path }: Mounted) {
+/** `hasJwt`: the person has said so. */
+export function MethodForm({ type, path, hasJwt = false }: Mounted & { readonly hasJwt?: boolean }) {
   if (type === 'userpass') return <UserpassForm path={path} />
   if (type === 'approle') return <ApproleForm path={path} />
-  if (type === 'oidc' || type === 'jwt') return <JwtForm path={path} />
+  if (type === 'oidc' || type === 'jwt') return <JwtForm path={path} hasJwt={hasJwt} />
   return <TokenForm />
 }

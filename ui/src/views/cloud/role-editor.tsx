@@ -132,8 +132,8 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
   const isNamed = parts.some((part) => errorOfField(error, field(part)) !== undefined)
   return (
     <form className="panel" onSubmit={(event) => void save(event)}>
-      {input('roles', 6)}
-      {input('groups', 3)}
+      {input('roles', linesOf(values.roles))}
+      {input('groups', linesOf(values.groups))}
       {input('application_object_id')}
       <div className="filters">
         {input('ttl')}
@@ -150,3 +150,6 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
     </form>
   )
 }
+
+/** All of it is in sight, unless it is long. */
+const linesOf = (typed: string): number => Math.min(20, typed.split('\n').length + 2)

@@ -64,8 +64,8 @@ export function Explain({ mount }: { readonly mount: string }) {
         <Failure error={asking.error} />
         {asking.data !== undefined && (
           <>
-            <ExplanationPanel mount={mount} explanation={asking.data.data} />
             <FixLogin mount={mount} explanation={asking.data.data} onSaved={() => asking.mutate()} />
+            <ExplanationPanel mount={mount} explanation={asking.data.data} />
           </>
         )}
       </div>

@@ -120,8 +120,8 @@ function Picked({ mount, id }: { readonly mount: string; readonly id: string }) 
   if (error !== null) return <Failure error={error} />
   return data === undefined ? null : (
     <div className="stack">
-      <ExplanationPanel mount={mount} explanation={data.data} />
       <FixLogin mount={mount} explanation={data.data} onSaved={() => void refetch()} />
+      <ExplanationPanel mount={mount} explanation={data.data} />
     </div>
   )
 }

@@ -106,7 +106,12 @@ function Enable({ onDone }: { readonly onDone: () => Promise<unknown> }) {
       action={text.enableAction}
       fields={[
         { name: 'path', label: text.path, isRequired: true, initial: type },
-        { name: option, label: text.auditOptions[option], isRequired: true },
+        {
+          name: option,
+          label: text.auditOptions[option],
+          isRequired: true,
+          ...(type === 'file' && { hint: strings.home.steps.fileHint }),
+        },
       ]}
       run={async (value) => {
         await enableAudit({
