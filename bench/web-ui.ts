@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { sendSuccessfully } from '../simulators/operator.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
-import { launch } from '../test/browser/launch.ts'
+import { openedBrowser } from '../test/browser/browser.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { fillLeases } from './fill-leases.ts'
 import { median } from './measure.ts'
@@ -12,6 +12,7 @@ const loads = 9
 const listed = 10_000
 const openings = 5
 const lists = [
+  { name: 'secrets', address: '#/secrets/team~/' },
   { name: 'roles', address: '#/logins/jwt/roles' },
   { name: 'leases', address: '#/leases/practice~creds~ci~' },
 ]
@@ -20,11 +21,12 @@ const atOnce = 50
 /** How soon the web UI can be used, how it shows long lists, and what an open page costs an idle server. */
 export async function measureWebUi({ idleSeconds }: { idleSeconds: number }): Promise<string> {
   await using folder = await makeBenchFolder()
-  const browser = await launch()
+  const browser = await openedBrowser()
   try {
     const lines = await measureLoads(browser, folder.path)
     await using server = await startFilled(folder.path)
     for (const list of lists) lines.push(await measureList(browser, server, list))
+    lines.push(...(await measureSlowLine(browser, server)))
     lines.push(await measureIdle(await logIn(browser, server), idleSeconds))
     return lines.join('\n')
   } finally {
@@ -79,7 +81,7 @@ const loadedBytes = async (page: Page): Promise<number> =>
       .reduce((sum, { encodedBodySize }) => sum + encodedBodySize, 0)`),
   )
 
-/** A server with as many roles, and as many leases of an engine. */
+/** A server with as many roles, as many secrets in a folder, and as many leases of an engine. */
 async function startFilled(folder: string): Promise<ServerProcess> {
   const launch = () =>
     startServerProcess({ folder, entry: join(import.meta.dirname, '../test/support/practice-server.ts') })
@@ -87,11 +89,14 @@ async function startFilled(folder: string): Promise<ServerProcess> {
   const { url, rootToken: token } = first
   const post = (path: string, body: object) => sendSuccessfully(url, { method: 'POST', path, token, body })
   const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['gatehouse'] }
+  await post('sys/mounts/team', { type: 'kv-v2' })
   for (let done = 0; done < listed; done += atOnce)
     await Promise.all(
-      Array.from({ length: atOnce }, (_, at) =>
-        post(`auth/jwt/role/role-${String(done + at).padStart(5, '0')}`, role),
-      ),
+      Array.from({ length: atOnce }, async (_, at) => {
+        const number = String(done + at).padStart(5, '0')
+        await post(`auth/jwt/role/role-${number}`, role)
+        await post(`team/data/secret-${number}`, { data: {} })
+      }),
     )
   await post('sys/mounts/practice', { type: 'practice' })
   const { body } = await sendSuccessfully(url, { method: 'GET', path: 'sys/mounts/practice', token })
@@ -106,10 +111,14 @@ async function startFilled(folder: string): Promise<ServerProcess> {
   return launch()
 }
 
-async function logIn(browser: Browser, { url, rootToken }: ServerProcess): Promise<Page> {
+async function logIn(browser: Browser, server: ServerProcess): Promise<Page> {
   const context: BrowserContext = await browser.newContext()
   const page = await context.newPage()
-  await page.goto(`${url}/ui/`)
+  await page.goto(`${server.url}/ui/`)
+  return enter(page, server)
+}
+
+async function enter(page: Page, { rootToken }: ServerProcess): Promise<Page> {
   await page.getByRole('tab', { name: 'Token' }).click()
   await page.getByRole('textbox', { name: 'Token' }).fill(rootToken)
   await page.getByRole('button', { name: 'Log in' }).click()
@@ -170,6 +179,64 @@ async function measureList(
     `longest frame ${shown(longest)}`
   )
 }
+
+const slowBytesPerSecond = 25_000
+
+/** Opens a view by its address. Tells when something of it, or its skeleton, is shown, when all of it is, and its bytes. */
+const openOnSlowLine = (address: string) => `new Promise((resolve) => {
+  const began = performance.now()
+  const before = document.title
+  let shown
+  location.hash = ${JSON.stringify(address)}
+  const look = () => {
+    const now = performance.now() - began
+    const isLoading = document.querySelector('main .skeleton') !== null
+    const isNew = document.title !== before
+    if (isLoading || isNew) shown ??= now
+    if (isLoading || !isNew) return requestAnimationFrame(look)
+    const loaded = performance.getEntriesByType('resource').filter(({ startTime }) => startTime >= began)
+    resolve([shown, now, loaded.reduce((sum, { transferSize }) => sum + transferSize, 0)])
+  }
+  requestAnimationFrame(look)
+})`
+
+/** What a person sees, and when, on a line of 25 kB/s with an empty cache. */
+async function measureSlowLine(browser: Browser, server: ServerProcess): Promise<string[]> {
+  const context = await browser.newContext()
+  await context.addInitScript(noteUsable)
+  const page = await context.newPage()
+  const line = await context.newCDPSession(page)
+  await line.send('Network.emulateNetworkConditions', {
+    offline: false,
+    latency: 0,
+    downloadThroughput: slowBytesPerSecond,
+    uploadThroughput: slowBytesPerSecond,
+  })
+  await page.goto(`${server.url}/ui/`)
+  const usable = await usableMs(page)
+  const painted = Number(await page.evaluate(`performance.getEntriesByName('first-paint')[0].startTime`))
+  const lines = [
+    `at 25 kB/s: skeleton after ${shown(painted)} (${verdict(painted <= 1000, '≤ 1000 ms')}), login page after ` +
+      `${shown(usable)}, of which its bytes need ${shown(neededMs(await loadedBytes(page)))}`,
+  ]
+  await enter(page, server)
+  // the first is the view that is open
+  const [, ...addresses] = (await page.evaluate(
+    "[...document.querySelectorAll('#navigation a')].map(({ hash }) => hash)",
+  )) as string[]
+  for (const address of addresses) {
+    const [first = 0, last = 0, bytes = 0] = (await page.evaluate(openOnSlowLine(address))) as number[]
+    const beyond = last - neededMs(bytes)
+    lines.push(
+      `at 25 kB/s, ${address}: skeleton or more after ${shown(first)} (${verdict(first <= 1000, '≤ 1000 ms')}), ` +
+        `all after ${shown(last)}, ${shown(beyond)} beyond what its bytes need (${verdict(beyond <= 1000, '≤ 1000 ms')})`,
+    )
+  }
+  await context.close()
+  return lines
+}
+
+const neededMs = (bytes: number): number => (bytes * 1000) / slowBytesPerSecond
 
 /** Requests that a page sends that nobody touches. */
 async function measureIdle(page: Page, seconds: number): Promise<string> {

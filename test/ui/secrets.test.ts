@@ -166,6 +166,7 @@ test('a person makes a folder with a secret whose value the server makes, and ed
   await page.getByText('12345678901234567890.50').waitFor()
 
   await page.getByRole('button', { name: 'Copy as…' }).click()
+  await expectAccessible(page)
   await page.getByText('vault kv get -mount=team fresh/api').waitFor()
   await page.getByText('bao kv get -mount=team fresh/api').waitFor()
   await page.getByText('kind: ExternalSecret').waitFor()

@@ -1,11 +1,11 @@
 import { useState } from 'react'
 import { Button as AriaButton } from 'react-aria-components/Button'
 import { Dialog, DialogTrigger } from 'react-aria-components/Dialog'
-import { Popover } from 'react-aria-components/Popover'
 import { type ApiRequest, curlOf, vaultOf } from '../api/request.ts'
 import { useNamespace } from '../session/namespace.ts'
 import { strings } from '../strings.ts'
 import { Button } from './button.tsx'
+import { PagePopover } from './page-popover.tsx'
 
 export type NamedCommand = { readonly name: string; readonly text: string }
 
@@ -17,7 +17,7 @@ export function CopyAs({ requests, commands = [] }: CopyAsProps) {
   return (
     <DialogTrigger>
       <AriaButton className="button quiet">{strings.shell.copyAs}</AriaButton>
-      <Popover className="popover" placement="bottom end">
+      <PagePopover placement="bottom end">
         <Dialog className="copy-as" aria-label={strings.shell.copyAs}>
           <p className="hint">{strings.shell.copyAsHint}</p>
           {commands.map((command) => (
@@ -30,7 +30,7 @@ export function CopyAs({ requests, commands = [] }: CopyAsProps) {
             </div>
           ))}
         </Dialog>
-      </Popover>
+      </PagePopover>
     </DialogTrigger>
   )
 }

@@ -2,11 +2,11 @@ import { useQuery } from '@tanstack/react-query'
 import { useState } from 'react'
 import { Button as AriaButton } from 'react-aria-components/Button'
 import { Dialog, DialogTrigger } from 'react-aria-components/Dialog'
-import { Popover } from 'react-aria-components/Popover'
 import { dataOrNull } from '../api/errors.ts'
 import { namespacesBelow, shownNamespaces } from '../api/server.ts'
 import { Failure } from '../components/failure.tsx'
 import { Field } from '../components/field.tsx'
+import { PagePopover } from '../components/page-popover.tsx'
 import { addressOfNamespace, useNamespace } from '../session/namespace.ts'
 import { useSelf } from '../session/use-self.ts'
 import { strings } from '../strings.ts'
@@ -48,11 +48,11 @@ export function NamespaceSwitcher() {
       <AriaButton className="namespace" aria-label={text.present(here)}>
         {here === '' ? text.root : `${here}/`}
       </AriaButton>
-      <Popover className="popover" placement="bottom start">
+      <PagePopover placement="bottom start">
         <Dialog className="namespaces" aria-label={text.title}>
           <Choices here={here} below={data ?? []} error={error} />
         </Dialog>
-      </Popover>
+      </PagePopover>
     </DialogTrigger>
   )
 }
