@@ -43,8 +43,8 @@ export type RunningContainer = AsyncDisposable & {
   exec(...args: string[]): Promise<{ code: number | null; output: string }>
   /** Runs a script of this machine's shell in the network of the container. */
   beside(script: string): Promise<{ code: number | null; stdout: string; output: string }>
-  /** Ends it as container runtimes do. Resolves with its exit code. */
-  stop(): Promise<number | null>
+  /** Ends it, as container runtimes do by default. Resolves with its exit code. */
+  stop(signal?: NodeJS.Signals): Promise<number | null>
 }
 
 type SystemCall = {
@@ -134,8 +134,8 @@ export async function started(folder: string, container: Container): Promise<Run
         ...command,
       ]),
     beside: (text) => outcomeOf('nsenter', ['--target', pid, '--net', 'sh', '-ec', text]),
-    stop: () => {
-      process.kill(Number(pid), 'SIGTERM')
+    stop: (signal = 'SIGTERM') => {
+      process.kill(Number(pid), signal)
       return child.ended
     },
     [Symbol.asyncDispose]: async () => {
@@ -173,4 +173,26 @@ export async function folderOf(user: number, path: string, mode = 0o700): Promis
   await chown(path, user, user)
   await chmod(path, mode)
   return path
+}
+
+/** What the kernel says of a process that has no rights, gets none, and cannot write the root of its file system. */
+export const confinement = {
+  user: String(imageUser),
+  capabilities: ['CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => `${set}:\t${'0'.repeat(16)}`),
+  gains: ['NoNewPrivs:\t1', 'Seccomp:\t2'],
+  coreFiles: '0',
+  root: 'ro',
+}
+
+export async function confinementOf({ pid }: RunningContainer): Promise<typeof confinement> {
+  const [status, limits, mounts] = await Promise.all(
+    ['status', 'limits', 'mountinfo'].map((file) => readFile(`/proc/${pid}/${file}`, 'utf8')),
+  )
+  return {
+    user: /^Uid:\t(\d+)/m.exec(status ?? '')?.[1] ?? '',
+    capabilities: status?.match(/^Cap(?!Inh).*$/gm) ?? [],
+    gains: status?.match(/^(?:NoNewPrivs|Seccomp):.*$/gm) ?? [],
+    coreFiles: /^Max core file size +\S+ +(\S+)/m.exec(limits ?? '')?.[1] ?? '',
+    root: / \/ (r[ow])/.exec(mounts ?? '')?.[1] ?? '',
+  }
 }

@@ -7,6 +7,7 @@ import { executable } from '../support/executable.ts'
 const lacksSystemd = !existsSync('/lib/systemd/systemd') && process.env['CI'] !== 'true'
 const page = openGuide('docs/deployment.md', {})
 const installation = page.blocks('systemd').join('\n')
+const withCommand = page.blocks('A key that a command keeps').join('\n')
 const onStopped = page.blocks('A command on a stopped store').join('\n')
 const backup = /`(runuser [^`]+)`/.exec(page.text)?.[1] ?? ''
 
@@ -52,6 +53,13 @@ test.skipIf(lacksSystemd || lacksNamespaces !== undefined)(
     )
     const refused = await machine.run('systemctl start gatehouse')
     const afterwards = await done(`${shown('ExecMainStatus')}; ${shown('SubState')}`)
+    await done(`rm -r /var/lib/gatehouse/* /root/gatehouse-root-token\n${withCommand}`)
+    await done('systemctl start gatehouse && gatehouse init --out /root/gatehouse-root-token')
+    await done('mv /etc/gatehouse/age.key /etc/gatehouse/away')
+    const away = await machine.run('systemctl restart gatehouse')
+    const unchanged = await done(shown('ExecMainStatus'))
+    await done(`mv /etc/gatehouse/away /etc/gatehouse/age.key; ${healthy}`)
+    const opened = await done(call('sys/seal-status'))
 
     expect(confined.replaceAll(/[ \t]+/g, ' ').split('\n')).toEqual([
       'gatehouse',
@@ -66,5 +74,7 @@ test.skipIf(lacksSystemd || lacksNamespaces !== undefined)(
     expect(ended).toBe('success\n0')
     expect(checked).toContain('every seal opened')
     expect([refused.code, afterwards]).toEqual([1, '5\nfailed'])
+    expect([away.code, unchanged]).toEqual([1, '5'])
+    expect(JSON.parse(opened)).toMatchObject({ type: 'command', sealed: false })
   },
 )
