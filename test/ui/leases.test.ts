@@ -96,7 +96,7 @@ test('somebody who may revoke below one path cancels it there, and goes on after
   await expectAccessible(page)
   await provider.deletions(before + 4)
   await panel.getByRole('button', { name: 'Cancel' }).click()
-  await panel.getByText('Cancelled').waitFor()
+  await panel.getByText('Stopped').waitFor()
   expect(provider.asked.size).toBe(before + 4)
 
   provider.mood = 'refusing'

@@ -1413,8 +1413,8 @@ export const strings = {
     }) => {
       if (step === 'finding') return `Looking for leases: ${found} so far.`
       const refused = failed === 0 ? '' : ` ${failed} could not be revoked, and stay.`
-      const cancelled = step === 'cancelled' ? ' Cancelled; one that was under way may still end.' : ''
-      return `${revoked} of ${found} are revoked.${refused}${cancelled}`
+      const stopped = step === 'stopped' ? ' Stopped; those that were under way may still end.' : ''
+      return `${revoked} of ${found} are revoked.${refused}${stopped}`
     },
     allRevoked: 'All leases here are revoked',
     irrevocable: 'Leases that could not be revoked',

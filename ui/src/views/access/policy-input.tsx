@@ -19,6 +19,7 @@ type Props = {
 type Open = Completion & {
   /** The option that Enter takes; -1: none. */
   readonly active: number
+  readonly caret: number
   readonly line: number
   readonly column: number
 }
@@ -35,7 +36,7 @@ export function PolicyInput({ label, value, onChange, error, paths }: Props) {
     if (found === undefined || (found.kind === 'rule' && !isAsked)) return close()
     const lines = policy.slice(0, found.from).split('\n')
     const active = isAsked || found.typed !== '' ? 0 : -1
-    setOpen({ ...found, active, line: lines.length, column: lines.at(-1)?.length ?? 0 })
+    setOpen({ ...found, active, caret, line: lines.length, column: lines.at(-1)?.length ?? 0 })
   }
   const accept = (option: string) => {
     const field = area.current
@@ -84,14 +85,13 @@ export function PolicyInput({ label, value, onChange, error, paths }: Props) {
           suggest({ isAsked: false })
         }}
         onBlur={close}
+        // by a click or a key, the caret has gone elsewhere
+        onSelect={() => open !== undefined && area.current?.selectionStart !== open.caret && close()}
         onKeyDown={(event) => {
           const isAsking = event.ctrlKey && event.key === ' '
           const act =
             open && (event.key === 'Enter' && option !== undefined ? () => accept(option) : keys[event.key])
-          if (!isAsking && act === undefined) {
-            if (/^(?:Arrow|Home|End|Page)/.test(event.key)) close()
-            return event.continuePropagation()
-          }
+          if (!isAsking && act === undefined) return event.continuePropagation()
           event.preventDefault()
           if (isAsking) suggest({ isAsked: true })
           else act?.()

@@ -28,7 +28,8 @@ export function LeaseList({ prefix, names }: Props) {
     {
       id: 'left',
       title: text.timeLeft,
-      width: '18rem',
+      width: '20rem',
+      wraps: true,
       cell: (name) => <LeaseTime id={`${prefix}${name}`} />,
     },
   ]

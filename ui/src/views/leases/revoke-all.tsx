@@ -32,7 +32,7 @@ export function useRevocation(prefix: string) {
     } catch (failure) {
       if (!ended.signal.aborted) setError(failure)
       ended.abort()
-      setState((reached) => reached && { ...reached, step: 'cancelled' })
+      setState((reached) => reached && { ...reached, step: 'stopped' })
     }
     await changed()
   }

@@ -9,7 +9,7 @@ export type Revocation = {
   readonly failed: number
   /** What the first of them says. */
   readonly failure?: unknown
-  readonly step: 'finding' | 'revoking' | 'done' | 'cancelled'
+  readonly step: 'finding' | 'revoking' | 'done' | 'stopped'
 }
 
 export const notBegun: Revocation = { found: 0, revoked: 0, failed: 0, step: 'finding' }
