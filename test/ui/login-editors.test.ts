@@ -261,6 +261,29 @@ test('an operator tries an ID token on an unsaved role for browsers', async () =
   expect(complaints).toEqual([])
 })
 
+test('a revert that would lock people out says so, and is made by somebody who knows', async () => {
+  const mount = await fixture.mount({ role: { bound_claims: { repository: 'acme/other' } } })
+  const path = `auth/${mount}/role/ci`
+  await fixture.root.write(path, { role_type: 'jwt', bound_claims: { repository: 'acme/shop' } })
+  await fixture.login(mount, { jwt: await fixture.sign() })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`, 'root')
+  const { page, complaints } = opened
+  const dialog = page.getByRole('alertdialog')
+
+  await page.getByRole('button', { name: 'Revert to version 1' }).click()
+  await dialog.getByText('acme/other').waitFor()
+  await dialog.getByRole('button', { name: 'Revert to version 1' }).click()
+  await dialog.getByText(/1 recent subjects would or might lose access/).waitFor()
+  await expectAccessible(page)
+  expect((await fixture.root.read(path)).body.data?.['bound_claims']).toEqual({ repository: 'acme/shop' })
+  await dialog.getByRole('spinbutton', { name: 'Most people who may lose access' }).fill('1')
+  await dialog.getByRole('button', { name: 'Revert to version 1' }).click()
+  await page.getByText('Version 1 is in force again.').waitFor()
+
+  expect((await fixture.root.read(path)).body.data?.['bound_claims']).toEqual({ repository: 'acme/other' })
+  expect(complaints).toEqual([])
+})
+
 test('a role that people log in with is deleted only by somebody who knows of them, and comes back from the list of what is deleted', async () => {
   const mount = await fixture.mount()
   const path = `auth/${mount}/role/ci`
@@ -279,6 +302,11 @@ test('a role that people log in with is deleted only by somebody who knows of th
   await dialog.waitFor({ state: 'detached' })
   expect((await fixture.root.read(path)).status).toBe(404)
 
+  await page.goto(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`)
+  const role = page.getByRole('region', { name: 'ci', exact: true })
+  await role.getByText('There is no role with this name.').waitFor()
+  await role.getByText(/^Deleted by token \d+ s ago$/).waitFor()
+  await role.getByRole('button', { name: 'Revert to version 1' }).waitFor()
   await page.goto(`${fixture.server.url}/ui/#/system/deleted`)
   await page.getByRole('table', { name: 'Deleted' }).getByRole('link', { name: path }).click()
   const history = page.getByRole('region', { name: 'History' })

@@ -15,6 +15,10 @@ export const strings = {
   optional: 'optional',
   requestId: 'Request id',
   opensInNewTab: '(opens in a new tab)',
+  guard: {
+    most: 'Most people who may lose access',
+    hint: 'The server refuses if more of those who logged in recently would lose it. Leave it empty to do it in any case.',
+  },
   history: {
     of: (name: string) => `History of ${name}`,
     title: 'History',
@@ -1059,10 +1063,7 @@ export const strings = {
       run: 'Try it',
       apply: 'Put the proposed change into the form',
     },
-    guard: {
-      most: 'Most people who may lose access',
-      hint: 'The server refuses if more of those who logged in recently would lose it. Leave it empty to delete in any case.',
-    },
+    noRole: 'There is no role with this name.',
     fix: { role: 'Fix this role', config: 'Fix the configuration', saved: 'The role is saved.' },
     pods: {
       ok: 'The cluster can be asked',

@@ -64,5 +64,5 @@ export async function fieldsAt(number: number, { path, signal }: Asked) {
 }
 
 /** Writes the object as it was at a version. */
-export const revertTo = (number: number, path: string) =>
-  send({ method: 'POST', path: encodedPath(path), query: { revert: String(number) } })
+export const revertTo = (number: number, path: string, query: Readonly<Record<string, string>>) =>
+  send({ method: 'POST', path: encodedPath(path), query: { ...query, revert: String(number) } })

@@ -3,6 +3,7 @@ import { useId, useState } from 'react'
 import { Button } from '../components/button.tsx'
 import { Confirm } from '../components/confirm.tsx'
 import { Failure } from '../components/failure.tsx'
+import { GuardField, guardQuery, strictest } from '../components/guard-field.tsx'
 import { shortDuration, Time } from '../components/time.tsx'
 import { visible } from '../components/visible.ts'
 import { useCapabilities } from '../shell/capabilities.ts'
@@ -15,11 +16,17 @@ const text = strings.history
 
 const fewest = 3
 
+type Props = {
+  readonly path: string
+  /** A revert may lock people out, and takes a guard. */
+  readonly isGuarded?: boolean
+}
+
 /**
  * Who changed an object and when, and a way back. `path` is where the object is read and written, with names as they
  * are: `auth/jwt/role/ci`. Shows nothing to a caller who may not read it.
  */
-export function ObjectHistory({ path }: { readonly path: string }) {
+export function ObjectHistory({ path, isGuarded = false }: Props) {
   const id = useId()
   const { can } = useCapabilities([path])
   const [isWhole, setWhole] = useState(false)
@@ -51,6 +58,7 @@ export function ObjectHistory({ path }: { readonly path: string }) {
             {latest !== undefined && isFormer(version, latest) && mayWrite(latest) && (
               <Revert
                 path={path}
+                isGuarded={isGuarded}
                 version={version.version}
                 latest={latest}
                 onReverted={() => setRestored(version.version)}
@@ -108,28 +116,29 @@ function OneVersion({ version, now }: { readonly version: Version; readonly now:
   )
 }
 
-type RevertProps = {
-  readonly path: string
+type RevertProps = Required<Props> & {
   readonly version: number
   readonly latest: Version
   readonly onReverted: () => void
 }
 
-function Revert({ path, version, latest, onReverted }: RevertProps) {
+function Revert({ path, isGuarded, version, latest, onReverted }: RevertProps) {
   const client = useQueryClient()
+  const [most, setMost] = useState(strictest)
   return (
     <Confirm
       label={text.revert(version)}
       question={text.revertQuestion(path, version)}
       action={text.revert(version)}
       onConfirmed={async () => {
-        await revertTo(version, path)
+        await revertTo(version, path, isGuarded ? guardQuery(most) : {})
         // whatever the page shows may come from this object
         await client.invalidateQueries()
         onReverted()
       }}
     >
       <Difference path={path} version={version} latest={latest} />
+      {isGuarded && <GuardField most={most} onChange={setMost} />}
     </Confirm>
   )
 }
@@ -137,7 +146,7 @@ function Revert({ path, version, latest, onReverted }: RevertProps) {
 /** Of what is deleted. */
 const nothing = { fields: {} }
 
-function Difference({ path, version, latest }: Omit<RevertProps, 'onReverted'>) {
+function Difference({ path, version, latest }: Omit<RevertProps, 'onReverted' | 'isGuarded'>) {
   const { data, error } = useQuery({
     queryKey: ['history-versions', path, version, latest.version],
     queryFn: ({ signal }) =>

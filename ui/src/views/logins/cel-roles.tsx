@@ -88,6 +88,7 @@ function CelRole({ mount, name }: Mount & { readonly name: string }) {
               await deleteCelRole({ params, query })
               await client.invalidateQueries({ queryKey: ['cel-roles', mount] })
               go({ view: 'logins', parts: [mount, 'cel'] })
+              client.removeQueries({ queryKey: ['cel-role', mount, name] })
             }}
           >
             <p>{text.deleteRoleHint}</p>
@@ -96,7 +97,7 @@ function CelRole({ mount, name }: Mount & { readonly name: string }) {
       </div>
       <Failure error={error} />
       {data !== undefined && <Fields values={data.data} />}
-      <ObjectHistory path={path} />
+      <ObjectHistory path={path} isGuarded />
     </section>
   )
 }

@@ -1,9 +1,7 @@
 import { type ReactNode, useState } from 'react'
 import { Confirm } from '../../components/confirm.tsx'
-import { Field } from '../../components/field.tsx'
+import { GuardField, guardQuery, strictest } from '../../components/guard-field.tsx'
 import { strings } from '../../strings.ts'
-
-const text = strings.logins.guard
 
 type Props = {
   readonly question: string
@@ -14,16 +12,16 @@ type Props = {
 
 /** Deletes an object that logins need, unless more people than that would lose access. */
 export function GuardedDelete({ question, onConfirmed, children }: Props) {
-  const [most, setMost] = useState('0')
+  const [most, setMost] = useState(strictest)
   return (
     <Confirm
       label={strings.logins.delete}
       question={question}
       action={strings.logins.delete}
-      onConfirmed={() => onConfirmed(most.trim() === '' ? {} : { guard: most.trim() })}
+      onConfirmed={() => onConfirmed(guardQuery(most))}
     >
       {children}
-      <Field label={text.most} hint={text.hint} type="number" value={most} onChange={setMost} />
+      <GuardField most={most} onChange={setMost} />
     </Confirm>
   )
 }

@@ -1,6 +1,6 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import type { ComponentType } from 'react'
-import { keysOf } from '../../api/errors.ts'
+import { ApiError, keysOf } from '../../api/errors.ts'
 import { type Finding, lintFindings, loginRole, loginRoles } from '../../api/logins.ts'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -142,17 +142,21 @@ function Role({
     queryKey: ['login-role', mount, name],
     queryFn: ({ signal }) => loginRole({ params: { jwt_mount_path: mount, name } }, { signal }),
   })
+  // its history says who deleted it, and brings it back
+  const isGone = error instanceof ApiError && error.status === 404
   return (
     <section className="panel" aria-label={name}>
       <h2>{visible(name)}</h2>
-      <RoleActions mount={mount} name={name} />
-      <Failure error={error} />
+      {isGone ? <p>{text.noRole}</p> : <RoleActions mount={mount} name={name} />}
+      {!isGone && <Failure error={error} />}
       {data !== undefined && <Fields values={data.data} findings={findings} />}
       {data?.data['role_type'] === 'jwt' && <AsToken mount={mount} role={name} />}
-      <PlaceLink view="logins" parts={[mount, 'explain']} search={{ role: name }}>
-        {text.tryRole}
-      </PlaceLink>
-      <ObjectHistory key={name} path={`auth/${mount}/role/${name}`} />
+      {!isGone && (
+        <PlaceLink view="logins" parts={[mount, 'explain']} search={{ role: name }}>
+          {text.tryRole}
+        </PlaceLink>
+      )}
+      <ObjectHistory key={name} path={`auth/${mount}/role/${name}`} isGuarded />
     </section>
   )
 }
@@ -176,6 +180,7 @@ function RoleActions({ mount, name }: { readonly mount: string; readonly name: s
             await deleteLoginRole({ params: { jwt_mount_path: mount, name }, query })
             await client.invalidateQueries({ queryKey: ['login-roles', mount] })
             go({ view: 'logins', parts: [mount, 'roles'] })
+            client.removeQueries({ queryKey: ['login-role', mount, name] })
           }}
         >
           <p>{text.deleteRoleHint}</p>

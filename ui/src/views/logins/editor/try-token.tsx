@@ -79,7 +79,14 @@ type ApplyProps = { readonly explanation: Explanation } & Pick<Props, 'role' | '
 
 function ApplyProposal({ explanation, role, apply }: ApplyProps) {
   const fields = proposalFor(explanation, role)
-  return fields === undefined ? null : <Button onPress={() => apply(fields)}>{text.apply}</Button>
+  if (fields === undefined) return null
+  const isUnverified = proposalOf(explanation.proposals, `role/${role.toLowerCase()}`)?.unverified === true
+  return (
+    <>
+      {isUnverified && <p className="finding">{strings.logins.editor.unverifiedProposal}</p>}
+      <Button onPress={() => apply(fields)}>{text.apply}</Button>
+    </>
+  )
 }
 
 /** The fields of the role that would let a refused login in. */
