@@ -1113,6 +1113,7 @@ export const strings = {
     noUsers: 'No users yet',
     noUsersNext: 'A user logs in with a name and a password.',
     locked: 'Locked out',
+    notLocked: 'Not locked',
     lockedHint: 'Locked out after too many wrong passwords.',
     unlock: 'Unlock',
     deleteUserQuestion: (name: string) => `Delete the user ${name}?`,

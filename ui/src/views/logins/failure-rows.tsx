@@ -106,8 +106,13 @@ function Who({ failure }: { readonly failure: LoginFailure }) {
   const source = sourceOf(failure)
   return (
     <>
-      {role !== '' && <ShownName name={role} />} {subject !== '' && <ShownName name={subject} />}
-      {source !== '' && source !== subject && <span> {source}</span>}
+      {role !== '' && (
+        <strong>
+          <ShownName name={role} />
+        </strong>
+      )}{' '}
+      {subject !== '' && <ShownName name={subject} />}
+      {source !== '' && source !== subject && <code> {source}</code>}
     </>
   )
 }

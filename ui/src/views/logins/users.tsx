@@ -66,7 +66,11 @@ export function Users({ mount }: Mount) {
                 title: text.state,
                 by: (name: string) => (locks.of(name) === undefined ? 1 : 0),
                 cell: (name: string) =>
-                  locks.of(name) !== undefined && <State kind="bad">{text.locked}</State>,
+                  locks.of(name) !== undefined ? (
+                    <State kind="bad">{text.locked}</State>
+                  ) : (
+                    locks.isKnown && <State kind="good">{text.notLocked}</State>
+                  ),
               },
             ]}
             rows={data}
@@ -81,6 +85,7 @@ export function Users({ mount }: Mount) {
 }
 
 type Locks = {
+  readonly isKnown: boolean
   /** Undefined: the user is not locked out, or the token may not know. */
   of(name: string): { readonly accessor: string } | undefined
   unlock(name: string): Promise<void>
@@ -102,6 +107,7 @@ function useLocks(mount: string): Locks {
     .filter(({ mount_accessor: of }) => of === accessor)
     .flatMap(({ alias_identifiers: locked }) => locked ?? [])
   return {
+    isKnown: data !== undefined,
     of: (name) => (accessor !== undefined && names.includes(name) ? { accessor } : undefined),
     unlock: async (name) => {
       await unlockUser({ params: { mount_accessor: accessor ?? '', name } })

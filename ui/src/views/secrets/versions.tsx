@@ -62,7 +62,7 @@ const columnsOf = (place: SecretPlace, current: number, shown: number): readonly
   {
     id: 'number',
     title: text.version,
-    width: '7rem',
+    width: '6.5rem',
     cell: ({ number }) =>
       number === shown ? (
         <strong>
@@ -80,11 +80,11 @@ const columnsOf = (place: SecretPlace, current: number, shown: number): readonly
   },
   { id: 'created', title: text.created, width: '10.5rem', cell: (row) => <Time at={row.created_time} /> },
   { id: 'by', title: text.by, cell: (row) => row.created_by.actor },
-  { id: 'state', title: text.state, width: '12rem', cell: (row) => <StateText row={row} /> },
+  { id: 'state', title: text.state, width: '11rem', cell: (row) => <StateText row={row} /> },
   {
     id: 'actions',
     title: text.actions,
-    width: '19rem',
+    width: '21rem',
     cell: (row) => <VersionActions place={place} row={row} current={current} shown={shown} />,
   },
 ]

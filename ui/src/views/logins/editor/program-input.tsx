@@ -18,7 +18,7 @@ type Props = {
 export function ProgramInput({ label, hint, error, value, onChange }: Props) {
   const program = programOf(value)
   return (
-    <>
+    <div className="stack">
       <MappingRows
         label={text.variables}
         hint={text.variablesHint}
@@ -41,6 +41,6 @@ export function ProgramInput({ label, hint, error, value, onChange }: Props) {
         value={program.expression}
         onChange={(expression) => onChange({ ...program, expression })}
       />
-    </>
+    </div>
   )
 }
