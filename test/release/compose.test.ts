@@ -15,10 +15,11 @@ import {
   started,
 } from '../deploy/container.ts'
 import { imageSettings, type Part, texts } from '../deploy/deployed.ts'
-import { command, entrypoint, healthCheck, program } from '../deploy/image.ts'
+import { command, entrypoint, healthCheck } from '../deploy/image.ts'
 import { lacksNamespaces } from '../deploy/machine.ts'
 import { running } from '../deploy/running.ts'
 import { compose, missing, outcomeOf } from '../deploy/tools.ts'
+import { openGuide } from '../pages/page.ts'
 import { executable } from '../support/executable.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -100,7 +101,8 @@ describe.skipIf(lacks !== undefined)(
     test('the files of Compose run the server behind the proxy, which alone reaches it, with TLS', {
       timeout: 180_000,
     }, async () => {
-      const services = await servicesOf('docker-compose.yml', 'deploy/compose/tls.yml')
+      const page = firstSteps()
+      const services = await servicesOf(...page.files)
       const [service, proxyService] = [services?.['gatehouse'], services?.['proxy']]
       await writeFile(folder.file('hosts'), '127.0.0.1 localhost\n172.30.83.3 gatehouse\n')
       await using server = await startedServer('server', service)
@@ -124,17 +126,17 @@ describe.skipIf(lacks !== undefined)(
       })
       await joinNetwork(proxy, '172.30.83.2', { '172.30.83.3': server })
       await server.prints('"event":"started"')
-      const authority = folder.file('proxy-certificates/caddy/pki/authorities/local/root.crt')
+      const authority = folder.file(`proxy-certificates${page.authority}`)
       const https = `${retried} --cacert ${authority} --header "X-Forwarded-For: 198.51.100.9"`
 
-      const healthy = await proxy.beside(`${https} https://localhost/v1/sys/health`)
-      const page = await proxy.beside(
+      const healthy = await proxy.beside(`${https} ${page.url}`)
+      const ui = await proxy.beside(
         `${https} --output /dev/null --write-out '%{http_code}' https://localhost/ui/`,
       )
       const plain = await proxy.beside(
         `curl -sS --output /dev/null --write-out '%{http_code} %{redirect_url}' http://localhost/ui/`,
       )
-      const { output } = await server.exec(program, 'root-token')
+      const { output } = await server.exec(...page.rootToken)
       const device = '{"type":"file","options":{"file_path":"/data/audit/log"}}'
       const asRoot = `${https} --header "X-Vault-Token: ${/^Root token: (\S+)$/m.exec(output)?.[1]}"`
       const audited = await proxy.beside(`
@@ -151,7 +153,7 @@ describe.skipIf(lacks !== undefined)(
       ).toEqual(Array(2).fill([true, ['ALL'], ['no-new-privileges:true']]))
       expect([service?.['ulimits']?.['core'], confined]).toEqual([0, confinement])
       expect(JSON.parse(healthy.stdout)).toMatchObject({ initialized: true, sealed: false })
-      expect([page.stdout, plain.stdout]).toEqual(['200', '308 https://localhost/ui/'])
+      expect([ui.stdout, plain.stdout]).toEqual(['200', '308 https://localhost/ui/'])
       expect(audited.code).toBe(0)
       // the client's address, as the proxy sees it, and not the one that the client claims
       expect([...entries.matchAll(/"remote_address":"([^"]+)"/g)].map(([, address]) => address)).toEqual(
@@ -208,6 +210,16 @@ describe.skipIf(lacks !== undefined)(
     })
   },
 )
+
+/** What the page has a newcomer run. `authority`: the file in the volume of the proxy's data. */
+function firstSteps() {
+  const text = openGuide('docs/deployment.md', {}).blocks('Compose').join('')
+  const [, files = '', rootToken = '', authority = '', url = ''] =
+    /COMPOSE_FILE=(\S+)\n.*exec gatehouse (.+)\n.*cp proxy:\/data(\S+) root\.crt\ncurl --cacert root\.crt (\S+)$/ms.exec(
+      text.trim(),
+    ) ?? []
+  return { files: files.split(':'), rootToken: rootToken.split(' '), authority, url }
+}
 
 /** A network of Compose: the address of the proxy is the one that the file gives it. */
 async function joinNetwork(
