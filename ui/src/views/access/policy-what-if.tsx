@@ -1,6 +1,7 @@
 import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { useWork } from '../../components/use-work.ts'
 import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
 import { tryPolicy } from './calls.ts'
@@ -12,21 +13,21 @@ type Tried = Awaited<ReturnType<typeof tryPolicy>>
 
 /** Shows how a write of the policy would affect recent requests. It stores nothing. */
 export function PolicyWhatIf({ name, body }: { readonly name: string; readonly body: Body }) {
-  const [outcome, setOutcome] = useState<{ readonly tried?: Tried; readonly error?: unknown }>({})
-  const ask = async () => {
-    try {
-      setOutcome({ tried: await tryPolicy({ params: { name }, body }) })
-    } catch (error) {
-      setOutcome({ error })
-    }
+  const [tried, setTried] = useState<Tried>()
+  const { run, cancel, isRunning, error } = useWork()
+  const ask = async (signal: AbortSignal) => {
+    setTried(undefined)
+    setTried(await tryPolicy({ params: { name }, body }, { signal }))
   }
   return (
     <div className="stack">
       <div className="actions">
-        <Button onPress={() => void ask()}>{text.ask}</Button>
+        <Button onPress={() => (isRunning ? cancel() : void run(ask))}>
+          {isRunning ? strings.cancel : text.ask}
+        </Button>
       </div>
-      <Failure error={outcome.error} />
-      <div role="status">{outcome.tried !== undefined && <Report tried={outcome.tried} />}</div>
+      <Failure error={error} />
+      <div role="status">{tried !== undefined && <Report tried={tried} />}</div>
     </div>
   )
 }

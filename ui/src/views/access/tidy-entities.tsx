@@ -1,10 +1,11 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { tidyEntities } from '../../api/tidy.ts'
 import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
+import { useWork } from '../../components/use-work.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { Who } from '../../shell/who.tsx'
 import { strings } from '../../strings.ts'
@@ -16,7 +17,6 @@ const path = 'identity/tidy'
 const atOnce = 1000
 
 type Counted = Awaited<ReturnType<typeof tidyEntities>>
-type Removal = { readonly gone: number; readonly step: 'running' | 'done' | 'cancelled' }
 
 /** Counts the entities that logins have left behind, and deletes them. */
 export function TidyEntities() {
@@ -24,46 +24,41 @@ export function TidyEntities() {
   const { can } = useCapabilities([path])
   const [unusedFor, setUnusedFor] = useState('90d')
   const [counted, setCounted] = useState<Counted>()
-  const [removal, setRemoval] = useState<Removal>()
-  const [error, setError] = useState<unknown>()
-  const running = useRef<AbortController>(undefined)
-  useEffect(() => () => running.current?.abort(), [])
+  /** How many are deleted; undefined before that has begun. */
+  const [gone, setGone] = useState<number>()
+  const counting = useWork()
+  const removal = useWork()
   if (!can(path, 'update') || !can(path, 'sudo')) return null
-  const count = async (event: FormEvent) => {
+  const count = (event: FormEvent) => {
     event.preventDefault()
-    try {
-      setRemoval(undefined)
-      setCounted(await tidyEntities({ body: { unused_for: unusedFor.trim(), dry_run: true } }))
-      setError(undefined)
-    } catch (refusal) {
-      setCounted(undefined)
-      setError(refusal)
-    }
+    if (counting.isRunning) return counting.cancel()
+    setGone(undefined)
+    setCounted(undefined)
+    void counting.run(async (signal) => {
+      const body = { unused_for: unusedFor.trim(), dry_run: true }
+      setCounted(await tidyEntities({ body }, { signal }))
+    })
   }
-  const remove = async () => {
-    const ended = new AbortController()
-    running.current = ended
-    let gone = 0
+  const remove = async (signal: AbortSignal) => {
+    let sum = 0
     try {
-      for (let isMore = true; isMore && !ended.signal.aborted; ) {
-        setRemoval({ gone, step: 'running' })
+      for (let isMore = true; isMore && !signal.aborted; ) {
+        setGone(sum)
         const { data } = await tidyEntities({ body: { unused_for: unusedFor.trim(), limit: atOnce } })
-        gone += data.count
+        sum += data.count
         isMore = data.count > 0
       }
-      setRemoval({ gone, step: ended.signal.aborted ? 'cancelled' : 'done' })
-    } catch (refusal) {
-      setRemoval({ gone, step: 'cancelled' })
-      setError(refusal)
+      setGone(sum)
+    } finally {
+      await client.invalidateQueries({ queryKey: ['entities'] })
     }
-    await client.invalidateQueries({ queryKey: ['entities'] })
   }
   const found = counted?.data.count ?? 0
   return (
     <section className="panel" aria-labelledby="tidy-entities">
       <h2 id="tidy-entities">{text.entities}</h2>
       <p className="hint">{text.entitiesHint}</p>
-      <form className="one-line" onSubmit={(event) => void count(event)}>
+      <form className="one-line" onSubmit={count}>
         <Field
           label={text.unusedFor}
           hint={text.unusedForHint}
@@ -74,23 +69,23 @@ export function TidyEntities() {
             setCounted(undefined)
           }}
         />
-        <Button type="submit">{text.count}</Button>
+        <Button type="submit">{counting.isRunning ? strings.cancel : text.count}</Button>
       </form>
-      <Failure error={error} />
+      <Failure error={gone === undefined ? counting.error : removal.error} />
       <p role="status">
-        {removal === undefined
+        {gone === undefined
           ? counted !== undefined && text.counted(found)
-          : `${text.removed(removal.gone, found)}${removal.step === 'cancelled' ? ` ${text.cancelled}` : ''}`}
+          : `${text.removed(gone, found)}${removal.step === 'cancelled' ? ` ${text.cancelled}` : ''}`}
       </p>
-      {removal?.step === 'running' ? (
+      {removal.isRunning ? (
         <>
-          <progress aria-label={text.entities} max={found} value={removal.gone} />
+          <progress aria-label={text.entities} max={found} value={gone ?? 0} />
           <div className="actions">
-            <Button onPress={() => running.current?.abort()}>{strings.cancel}</Button>
+            <Button onPress={removal.cancel}>{strings.cancel}</Button>
           </div>
         </>
       ) : (
-        removal === undefined &&
+        gone === undefined &&
         found > 0 &&
         counted !== undefined && (
           <>
@@ -112,7 +107,7 @@ export function TidyEntities() {
                 label={text.remove}
                 question={text.removeQuestion(found)}
                 action={text.remove}
-                onConfirmed={async () => void remove()}
+                onConfirmed={async () => void removal.run(remove)}
               >
                 <p>{text.removeHint}</p>
               </Confirm>

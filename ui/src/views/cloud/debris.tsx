@@ -7,6 +7,7 @@ import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { shortDuration, Time } from '../../components/time.tsx'
+import { useWork } from '../../components/use-work.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
@@ -100,23 +101,22 @@ const unownedColumns: readonly Column<Unowned>[] = [
 /** Compares the directory with the server's records. */
 function Reaping({ mount }: Mount) {
   const client = useQueryClient()
-  const [outcome, setOutcome] = useState<{ found?: readonly Unowned[]; deleted?: number; error?: unknown }>(
-    {},
-  )
+  const [outcome, setOutcome] = useState<{ found?: readonly Unowned[]; deleted?: number }>({})
   const params = { cloud_mount_path: mount }
-  const find = async () => {
-    try {
-      setOutcome({ found: (await reap({ params, body: { dry_run: true } })).data.objects })
-    } catch (error) {
-      setOutcome({ error })
-    }
+  const finding = useWork()
+  const find = async (signal: AbortSignal) => {
+    setOutcome({})
+    setOutcome({ found: (await reap({ params, body: { dry_run: true } }, { signal })).data.objects })
   }
   return (
     <section className="panel" aria-labelledby="reaping">
       <h2 id="reaping">{text.reaping}</h2>
       <p className="hint">{text.reapingHint}</p>
       <div className="actions">
-        <Button onPress={() => void find()}>{text.find}</Button>
+        {/* one button: the focus stays on it */}
+        <Button onPress={() => (finding.isRunning ? finding.cancel() : void finding.run(find))}>
+          {finding.isRunning ? strings.cancel : text.find}
+        </Button>
         <Confirm
           label={text.reap}
           question={text.reapQuestion(mount)}
@@ -130,7 +130,7 @@ function Reaping({ mount }: Mount) {
           <p>{text.reapHint}</p>
         </Confirm>
       </div>
-      <Failure error={outcome.error} />
+      <Failure error={finding.error} />
       <p role="status">
         {outcome.deleted !== undefined && text.deletedObjects(outcome.deleted)}
         {outcome.found?.length === 0 && text.nothingUnowned}

@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { useEffect, useRef, useState } from 'react'
+import { useState } from 'react'
 import { revokePrefix } from '../../api/leases.ts'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { useWork } from '../../components/use-work.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { notBegun, type Revocation, revokeBelow } from './revoke-below.ts'
@@ -18,37 +19,32 @@ export function useRevocation(prefix: string) {
   const callPath = `sys/leases/revoke-prefix/${areTokens(prefix) ? prefix.replace(/\/$/, '') : `${prefix}x`}`
   const { can } = useCapabilities([callPath])
   const [state, setState] = useState<Revocation>()
-  const [error, setError] = useState<unknown>()
-  const running = useRef<AbortController>(undefined)
-  useEffect(() => () => running.current?.abort(), [])
+  const { run, cancel, isRunning, error } = useWork()
   const changed = () => client.invalidateQueries({ queryKey: ['leases'] })
-  const revokeEach = async () => {
-    const ended = new AbortController()
-    running.current = ended
+  const revokeEach = async (signal: AbortSignal) => {
     setState(notBegun)
-    setError(undefined)
     try {
-      await revokeBelow(prefix, ended.signal, setState)
+      await revokeBelow(prefix, signal, setState)
     } catch (failure) {
-      if (!ended.signal.aborted) setError(failure)
-      ended.abort()
       setState((reached) => reached && { ...reached, step: 'stopped' })
+      throw failure
+    } finally {
+      await changed()
     }
-    await changed()
   }
   return {
     may: prefix !== '' && can(callPath, 'update') && can(callPath, 'sudo'),
     mayCancel: !areTokens(prefix),
     state,
     error,
-    isRunning: state?.step === 'finding' || state?.step === 'revoking',
+    isRunning,
+    cancel,
     /** Resolves as soon as it has begun, or for tokens when it is done. */
     begin: async () => {
-      if (!areTokens(prefix)) return void revokeEach()
+      if (!areTokens(prefix)) return void run(revokeEach)
       await revokePrefix({ params: { path: prefix.replace(/\/$/, '') }, body: {} })
       await changed()
     },
-    cancel: () => running.current?.abort(),
   }
 }
 

@@ -1,8 +1,9 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
+import { useWork } from '../../components/use-work.ts'
 import { addressOfNamespace, useNamespace } from '../../session/namespace.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useNamespacesBelow } from '../../shell/namespaces.tsx'
@@ -28,10 +29,7 @@ export function FindRefusal({ mounts, types }: Props) {
   const go = useGo()
   const [id, setId] = useState('')
   const [searched, setSearched] = useState<Searched>()
-  const [error, setError] = useState<unknown>()
-  const [isRunning, setRunning] = useState(false)
-  const running = useRef<AbortController>(undefined)
-  useEffect(() => () => running.current?.abort(), [])
+  const { run, cancel, isRunning, error } = useWork()
   if (below.length === 0 && !paths.some((path) => can(path, 'read'))) return null
   const open = ({ below: at, mount }: Refused) => {
     const target = { view: 'logins', parts: [mount, 'failures', id.trim()] }
@@ -40,28 +38,21 @@ export function FindRefusal({ mounts, types }: Props) {
     const namespace = [here, at].filter((part) => part !== '').join('/')
     location.assign(addressOfNamespace(namespace, hashOf(target)))
   }
-  const find = async (event: FormEvent) => {
+  const find = (event: FormEvent) => {
     event.preventDefault()
-    if (isRunning) return running.current?.abort()
-    const ended = new AbortController()
-    running.current = ended
+    if (isRunning) return cancel()
     setSearched({ namespaces: 0, mounts: 0, end: 'none' })
-    setError(undefined)
-    setRunning(true)
-    try {
+    void run(async (signal) => {
       const asked = { id: id.trim(), types, below, areAll, here }
-      const found = await searchRefusal(asked, { client, signal: ended.signal, report: setSearched })
-      if (found !== undefined) setSearched(undefined)
-      if (found !== undefined) open(found)
-    } catch (failure) {
-      if (!ended.signal.aborted) setError(failure)
-    } finally {
-      setRunning(false)
-    }
+      const found = await searchRefusal(asked, { client, signal, report: setSearched })
+      if (found === undefined) return
+      setSearched(undefined)
+      open(found)
+    })
   }
   return (
     <search aria-label={text.title}>
-      <form className="one-line" onSubmit={(event) => void find(event)} autoComplete="off">
+      <form className="one-line" onSubmit={find} autoComplete="off">
         <Field label={text.label} mono value={id} onChange={setId} isRequired />
         {/* one button: the focus stays on it, and a click that cancels does not also begin anew */}
         <Button type="submit">{isRunning ? strings.cancel : text.find}</Button>

@@ -1,8 +1,9 @@
-import { type FormEvent, useEffect, useRef, useState } from 'react'
+import { type FormEvent, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { List } from '../../components/list.tsx'
+import { useWork } from '../../components/use-work.ts'
 import { PlaceLink } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import type { SecretMount } from './paths.ts'
@@ -16,30 +17,17 @@ type Props = { readonly mount: SecretMount; readonly folder: string }
 export function Search({ mount, folder }: Props) {
   const [wanted, setWanted] = useState('')
   const [state, setState] = useState<SearchState>()
-  const [error, setError] = useState<unknown>()
-  const running = useRef<AbortController>(undefined)
-  const [isRunning, setRunning] = useState(false)
-  useEffect(() => () => running.current?.abort(), [])
-  const search = async (event: FormEvent) => {
+  const { run, cancel, isRunning, error } = useWork()
+  const search = (event: FormEvent) => {
     event.preventDefault()
-    if (isRunning) return running.current?.abort()
+    if (isRunning) return cancel()
     if (wanted.trim() === '') return
-    const ended = new AbortController()
-    running.current = ended
     setState(nothingFound)
-    setError(undefined)
-    setRunning(true)
-    try {
-      await searchNames({ mount, folder }, wanted.trim(), ended.signal, setState)
-    } catch (failure) {
-      if (!ended.signal.aborted) setError(failure)
-    } finally {
-      setRunning(false)
-    }
+    void run((signal) => searchNames({ mount, folder }, wanted.trim(), signal, setState))
   }
   return (
     <search className="name-search">
-      <form className="one-line" onSubmit={(event) => void search(event)}>
+      <form className="one-line" onSubmit={search}>
         <Field label={text.search} hint={text.searchHint} value={wanted} onChange={setWanted} mono />
         {/* one button: the focus stays on it, and a click that cancels does not also begin anew */}
         <Button type="submit">{isRunning ? strings.cancel : text.searchAction}</Button>
