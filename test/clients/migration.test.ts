@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inside } from '../support/client.ts'
 import { runCommand } from '../support/process.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
+import { TcpProxy } from '../support/tcp-proxy.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { baoIsSkipped, install } from './bao.ts'
 import { type OpenBao, startOpenBao } from './openbao.ts'
@@ -202,20 +203,35 @@ test('a change of a password comes over with a further update', async ({ skip })
   )
 })
 
-test('a source that refuses whoever is too fast for some time slows the import down, and nothing fails', async ({
-  skip,
-}) => {
-  skip(baoIsSkipped, install)
-  await using to = await startTestServer()
-  const quota = { rate: 40, interval: '1s', block_interval: '7s' }
-  await source.root.write('sys/quotas/rate-limit/slow', quota)
+test.for([
+  { says: 'says for how long', hasHeaders: true },
+  { says: 'does not say for how long', hasHeaders: false },
+])(
+  'a source that refuses whoever is too fast, and $says, slows the import down, and nothing fails',
+  async ({ hasHeaders }, { skip }) => {
+    skip(baoIsSkipped, install)
+    await using to = await startTestServer()
+    await source.root.write('sys/quotas/config', { enable_rate_limit_response_headers: hasHeaders })
+    let refusals = 0
+    await using way = await TcpProxy.start({
+      target: () => Number(new URL(source.url).port),
+      onAnswer: (chunk) => {
+        if (chunk.includes('HTTP/1.1 429 ')) refusals += 1
+        return true
+      },
+    })
+    // fewer than there are users
+    const quota = { rate: 30, interval: '10s', block_interval: '7s' }
+    await source.root.write('sys/quotas/rate-limit/slow', quota)
 
-  const { code } = await importInto(to, '--only', 'auth', '--except', 'auth/cert/')
+    const { code } = await importInto(to, '--from', way.url, '--only', 'auth', '--except', 'auth/cert/')
 
-  await expect.poll(async () => (await source.root.delete('sys/quotas/rate-limit/slow')).status).toBe(204)
-  const { summary, failed } = await report()
-  // namespaces were not asked for
-  expect(failed).toMatchObject([{ kind: 'namespace' }])
-  expect(code).toBe(1)
-  expect(summary.imported).toBeGreaterThan(40)
-})
+    await expect.poll(async () => (await source.root.delete('sys/quotas/rate-limit/slow')).status).toBe(204)
+    const { summary, failed } = await report()
+    // namespaces were not asked for
+    expect(failed).toMatchObject([{ kind: 'namespace' }])
+    expect(code).toBe(1)
+    expect(summary.imported).toBeGreaterThan(40)
+    expect(refusals).toBeGreaterThan(0)
+  },
+)

@@ -94,7 +94,7 @@ export const approle: RoleKind = {
 
 /** Without `--passwords`, nobody knows the password: an operator sets one. */
 export function userOf(scope: Scope, entry: MountEntry): RoleKind {
-  const { from, to, namespace, passwords } = scope
+  const { to, namespace, passwords } = scope
   const mount = String(entry['uuid'])
   const written = (role: Body) => role
   if (passwords === undefined)
@@ -106,7 +106,7 @@ export function userOf(scope: Scope, entry: MountEntry): RoleKind {
   return {
     written,
     first: async (name, user) => {
-      const hash = await passwords.hashOf(from, namespace, mount, name)
+      const hash = await passwords.hashOf(scope, mount, name)
       if (!scope.isDryRun) passwords.wrote(`${namespace}${user}/password`, hash)
       return { password_hash: hash }
     },
@@ -118,7 +118,7 @@ export function userOf(scope: Scope, entry: MountEntry): RoleKind {
         kind: 'password',
         path,
         exists: async () => {
-          hash = await passwords.hashOf(from, namespace, mount, name)
+          hash = await passwords.hashOf(scope, mount, name)
           return passwords.isWritten(namespace + path, hash) ? true : 'no server shows it'
         },
         write: async () => {

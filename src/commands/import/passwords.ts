@@ -7,6 +7,8 @@ const rawShape = z.object({ value: z.string() })
 const userShape = z.object({ PasswordHash: z.base64().min(1) })
 const hashForm = /^\$2[aby]\$\d\d\$[./A-Za-z0-9]{53}$/
 
+type Place = { readonly from: RemoteServer; readonly namespace: string }
+
 const notShown = 'the source does not show its hash: it needs raw_storage_endpoint = true, and a root token'
 
 /**
@@ -17,10 +19,10 @@ export class Passwords {
   readonly #written = new Map<string, string>()
 
   /** `mount` is the `uuid` of the login method. Throws a `RefusedRequest` if the source does not show it. */
-  async hashOf(from: RemoteServer, namespace: string, mount: string, user: string): Promise<string> {
+  async hashOf({ from, namespace }: Place, mount: string, user: string): Promise<string> {
     const root = from.in('')
-    const place = await placeOf(from, namespace)
-    const raw = await root.read(`sys/raw/${place}auth/${mount}/user/${user}`)
+    const folder = await folderOf(from, namespace)
+    const raw = await root.read(`sys/raw/${folder}auth/${mount}/user/${user}`)
     const { data } = userShape.safeParse(parsed(rawShape.safeParse(raw).data?.value))
     if (data === undefined) throw new RefusedRequest(0, notShown)
     const hash = Buffer.from(data.PasswordHash, 'base64').toString('latin1')
@@ -39,7 +41,7 @@ export class Passwords {
 }
 
 /** OpenBao keeps each namespace below its own folder. */
-async function placeOf(from: RemoteServer, namespace: string): Promise<string> {
+async function folderOf(from: RemoteServer, namespace: string): Promise<string> {
   if (namespace === '') return ''
   const names = namespace.slice(0, -1).split('/')
   const name = names.pop()

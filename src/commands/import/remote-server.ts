@@ -66,7 +66,7 @@ export class RemoteServer {
   readonly #pace: Pace
 
   /** `name` is what messages call the server; `namespace` is empty or ends in `/`. */
-  constructor(name: string, url: URL, token: string, namespace = '', pace = new Pace()) {
+  constructor(name: string, url: URL, token: string, { namespace = '', pace = new Pace() } = {}) {
     this.#name = name
     this.#url = url
     this.#token = token
@@ -75,7 +75,7 @@ export class RemoteServer {
   }
 
   in(namespace: string): RemoteServer {
-    return new RemoteServer(this.#name, this.#url, this.#token, namespace, this.#pace)
+    return new RemoteServer(this.#name, this.#url, this.#token, { namespace, pace: this.#pace })
   }
 
   /** Throws a `StartError` with code 3 if the server cannot be used with this token. */
