@@ -5,6 +5,8 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
  * a run while the others have nothing to do. Vitest knows the times of an earlier run, but a fresh clone has none.
  */
 const longest = [
+  'release/folder',
+  'upgrade/rolling-release',
   'http/limits',
   'plugins/cloud/crash',
   'start/stop',
