@@ -18,7 +18,8 @@ const hour = 3600
 const day = 86_400
 
 async function openDesk(options: DeskOptions = {}) {
-  const clock = new FakeClock()
+  // two hours later is the same day: an entity keeps the day of its last login
+  const clock = new FakeClock(new Date().setUTCHours(12, 0, 0, 0))
   const desk = await openJwtDesk({ ...options, clock, now: () => clock.now() })
   const login = (claims: Record<string, unknown> = {}, fields: Record<string, unknown> = { role: 'dev' }) =>
     desk.anonymous.write('auth/jwt/login', { jwt: desk.jwt(claims), ...fields })
