@@ -99,6 +99,9 @@ test('a comparison lists names and versions, and never a value', async () => {
   })
   expect(text.stdout + json.stdout).not.toContain('canary')
   expect(excepted).toMatchObject({ code: 0 })
+  // neither server got anything
+  expect((await from.root.read('sys/policies/acl/extra')).status).toBe(404)
+  expect((await to.root.read('sys/auth')).body.data?.['other/']).toBeUndefined()
 })
 
 test('known secret ids get what they have left on the source, and end with it', async () => {
