@@ -37,13 +37,13 @@ export const pictures: readonly Picture[] = [
       await page.getByRole('button', { name: 'Revoke' }).waitFor()
     },
   },
-  { file: 'ui-explain', person: 'olga', place: '/logins/jwt/failures', height: 1090, prepare: pickFailure },
+  { file: 'ui-explain', person: 'olga', place: '/logins/jwt/failures', height: 1400, prepare: pickFailure },
   {
     file: 'ui-explain-dark',
     person: 'olga',
     place: '/logins/jwt/failures',
     colorScheme: 'dark',
-    height: 1090,
+    height: 1400,
     prepare: pickFailure,
   },
   {

@@ -51,6 +51,7 @@ async function take(browser: Browser, url: string, picture: Picture): Promise<vo
     if (!isNew) await closeBanner(page)
   }
   await prepare?.(page)
+  await page.mouse.move(0, 0)
   await page.screenshot({ path: join(ofDocs, `${file}.png`), animations: 'disabled' })
   await context.close()
 }

@@ -350,7 +350,7 @@ test('metadata that somebody else changed meanwhile shows both sides, and saves 
   await theirs('eve')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await conflict.getByRole('button', { name: 'Take theirs' }).click()
-  await page.getByRole('definition').filter({ hasText: 'eve' }).waitFor()
+  await page.getByRole('definition').filter({ hasText: /^eve$/ }).waitFor()
 
   expect(saved).toMatchObject({ max_versions: 0, custom_metadata: { owner: 'ada' } })
   expect(complaints).toEqual([])
