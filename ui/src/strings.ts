@@ -1430,7 +1430,7 @@ export const strings = {
     over: 'Over; the server has not removed it yet',
     issued: 'Issued',
     renewed: 'Last renewal',
-    of: 'Of',
+    of: 'Belongs to',
     tidyHint: 'Ends the leases of tokens that no longer exist.',
   },
   tidy: {

@@ -23,7 +23,7 @@ export function LeaseList({ prefix, names }: Props) {
       </List>
     )
   const columns: readonly Column<string>[] = [
-    { id: 'lease', title: text.lease, by: (name) => name, cell: link },
+    { id: 'lease', title: text.lease, cell: link },
     { id: 'of', title: text.of, cell: (name) => <LeaseHolder id={`${prefix}${name}`} /> },
     {
       id: 'left',
