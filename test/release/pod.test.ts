@@ -1,5 +1,7 @@
+import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { chmod, chown, writeFile } from 'node:fs/promises'
+import { connect, createServer } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { stringify } from 'yaml'
@@ -17,8 +19,10 @@ import {
 import { imageSettings, manifestsIn, texts } from '../deploy/deployed.ts'
 import { command, entrypoint, program } from '../deploy/image.ts'
 import { lacksNamespaces } from '../deploy/machine.ts'
+import { running } from '../deploy/running.ts'
 import { helm, missing, outcomeOf } from '../deploy/tools.ts'
 import { executable } from '../support/executable.ts'
+import { newDatabase } from '../support/postgres.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const chart = join(import.meta.dirname, '../../deploy/helm/gatehouse')
@@ -37,21 +41,29 @@ describe.skipIf(lacks !== undefined)(
     afterAll(() => folder[Symbol.asyncDispose]())
 
     /** Starts the pod of the chart. `secrets`: what Kubernetes mounts, by the names of volumes. */
-    async function startedPod(name: string, root: Root, secrets: Readonly<Record<string, string>>) {
+    async function startedPod(
+      name: string,
+      root: Root,
+      secrets: Readonly<Record<string, string>>,
+      {
+        replica = `${name}-0`,
+        meanwhile,
+      }: { replica?: string; meanwhile?: (pid: string) => Promise<void> } = {},
+    ) {
       await writeFile(folder.file(`${name}.yaml`), stringify(values[name]))
       const rendered = await outcomeOf(helm, [
         ...['template', name, chart, '--kube-version', '1.37.0', '--values', folder.file(`${name}.yaml`)],
       ])
       const manifests = manifestsIn(rendered.stdout)
       const of = (kind: string) => manifests.find((one) => String(one['kind']) === kind)?.['spec']
-      const pod = of('StatefulSet')?.['template']?.['spec']
+      const pod = (of('StatefulSet') ?? of('Deployment'))?.['template']?.['spec']
       const [container] = [...(pod?.['containers'] ?? [])]
       const { runAsUser: user } = texts(pod?.['securityContext'])
       const mounts = [...(container?.['volumeMounts'] ?? [])].map(async ({ name: volume, mountPath }) => {
         const secret = secrets[String(volume)]
         return {
           destination: String(mountPath),
-          source: secret ?? (await volumeOf(Number(user), folder.file(`${name}-${String(volume)}`))),
+          source: secret ?? (await volumeOf(Number(user), folder.file(`${replica}-${String(volume)}`))),
           options: secret === undefined ? [] : ['ro'],
         }
       })
@@ -59,10 +71,11 @@ describe.skipIf(lacks !== undefined)(
       const server = await started(folder.path, {
         root: root.root,
         args: [...entrypoint, ...command],
-        environment: { ...imageSettings, ...texts(configMap), GATEHOUSE_REPLICA_NAME: `${name}-0` },
+        environment: { ...imageSettings, ...texts(configMap), GATEHOUSE_REPLICA_NAME: replica },
         user: Number(user),
         mounts: [...root.mounts, ...(await Promise.all(mounts))],
       })
+      await meanwhile?.(server.pid)
       await server.prints('"event":"started"')
       const probe = async (which: string) => {
         const { path } = texts(container?.[which]?.['httpGet'])
@@ -99,6 +112,56 @@ describe.skipIf(lacks !== undefined)(
       expect(init.output).toMatch(/^Root token: \S+\n$/)
       expect(after).toEqual(['200', '200'])
       expect([confined, code]).toEqual([confinement, 0])
+    })
+
+    test('two pods of the chart share PostgreSQL: one has the store that the other made, and serves alone', {
+      timeout: 180_000,
+    }, async () => {
+      await using opened = new AsyncDisposableStack()
+      const { port, pathname } = new URL(await newDatabase())
+      // reaches into the network of a pod, where the database has the address that the values name
+      const database = createServer((client) =>
+        client
+          .pipe(connect(Number(port)))
+          .pipe(client)
+          .on('error', () => {}),
+      )
+      await once(database.listen(folder.file('postgres')), 'listening')
+      opened.defer(() => void database.close())
+      const meanwhile = async (pid: string) => {
+        const forwards = `require('net').createServer((c) => c.pipe(require('net').connect('${folder.file('postgres')}')).pipe(c))
+          .listen(5432, '127.0.0.1', () => console.log('forwards'))`
+        const inside = ['--target', pid, '--net', process.execPath, '-e', forwards]
+        await opened.use(running('nsenter', inside, { cwd: folder.path, env: {} })).prints('forwards')
+      }
+      values['shared'] = {
+        drainDelaySeconds: 0,
+        storage: {
+          kind: 'postgres',
+          postgres: { url: `postgres://gatehouse@127.0.0.1${pathname}?sslmode=disable` },
+        },
+      }
+      const built = await executable()
+      const key = await secretOf('shared', 'seal.key', (path) => outcomeOf(built, ['seal-key', path]))
+      const pod = async (replica: string) => {
+        const started = await startedPod('shared', image, { 'seal-key': key }, { replica, meanwhile })
+        opened.use(started.server)
+        return started
+      }
+
+      const [one, two] = [await pod('shared-one'), await pod('shared-two')]
+      const init = await one.server.exec(program, 'init')
+      const token = /^Root token: (\S+)$/m.exec(init.output)?.[1] ?? ''
+      await expect.poll(() => two.probe('readinessProbe'), { timeout: 30_000 }).toBe('200')
+      const call = (more: string) =>
+        `curl -sS -f --header 'X-Vault-Token: ${token}' http://127.0.0.1:8200/v1/cubbyhole/a ${more}`
+      const written = await one.server.beside(call(`--data '{"b":"c"}'`))
+      const code = await one.server.stop()
+      const read = await two.server.beside(call(''))
+
+      expect([written.code, code]).toEqual([0, 0])
+      expect(JSON.parse(read.stdout)).toMatchObject({ data: { b: 'c' } })
+      expect(await two.server.stop()).toBe(0)
     })
 
     test('a pod whose key a command keeps opens its store again, and does not without the key of the command', {
