@@ -149,6 +149,14 @@ const terraform = (command: string) => `(
   TF_CLI_CONFIG_FILE=$PWD/settings.tfrc CHECKPOINT_DISABLE=1
   terraform ${command} -no-color -input=false
 )`
+/** How the rows of the page's count begin. */
+const rowOf: Readonly<Record<string, string>> = {
+  people: '40 people',
+  application: 'an application',
+  agent: '`bao agent`',
+  job: 'a CI job',
+  terraform: 'Terraform',
+}
 const hasTerraform =
   existsSync(join(provider, 'terraform-provider-vault')) &&
   (process.env['PATH'] ?? '').split(delimiter).some((folder) => existsSync(join(folder, 'terraform')))
@@ -241,5 +249,7 @@ test('an afternoon leads from OpenBao to Gatehouse, and every client continues w
     ...(hasTerraform ? { terraform: 1 } : {}),
     people: 40,
   })
+  for (const [client, often] of Object.entries(continued))
+    expect(guide.text).toMatch(new RegExp(`^\\| ${rowOf[client]}.*\\| ${often}\\b`, 'm'))
   expect(guide.unread()).toEqual([])
 })
