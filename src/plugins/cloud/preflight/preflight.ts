@@ -118,6 +118,8 @@ const settingFixes: Readonly<Record<string, string>> = {
   [requires('aks_wif', 'AZURE_FEDERATED_TOKEN_FILE')]: tokenFileFix,
 }
 
+const dayOf = (moment: string | number): string => new Date(moment).toISOString().slice(0, 10)
+
 function certificateEnd(
   { expiration }: ClientCertificate,
   { clock, state: { operator } }: PreflightContext,
@@ -125,7 +127,7 @@ function certificateEnd(
   const days = Math.floor((Date.parse(expiration) - clock.now()) / dayMs)
   return {
     ok: days >= leastSecretDays,
-    detail: `the certificate ends ${expiration}, in ${days} days`,
+    detail: `the certificate ends on ${dayOf(expiration)}, in ${days} days`,
     fix: renewal(operator, operator.certificate && 'the file that CLOUD_CLIENT_CERTIFICATE_PATH names'),
   }
 }
@@ -158,7 +160,7 @@ async function rootSecret(
   const days = Math.floor((found.end - clock.now()) / dayMs)
   return {
     ok: days >= leastSecretDays,
-    detail: `the password on the ${found.holder} ends ${new Date(found.end).toISOString()}, in ${days} days`,
+    detail: `the password on the ${found.holder} ends on ${dayOf(found.end)}, in ${days} days`,
     fix: renewal(state.operator, state.operator.clientSecret && 'CLOUD_CLIENT_SECRET'),
   }
 }
