@@ -264,7 +264,9 @@ describe('config/check', () => {
     await fixture.root.write('cloud/config', { client_secret: secretText })
     expect(await byName('root_secret')).toMatchObject({
       ok: false,
-      detail: expect.stringMatching(/^the password on the application ends on \d{4}-\d{2}-\d{2}, in [23] days$/),
+      detail: expect.stringMatching(
+        /^the password on the application ends on \d{4}-\d{2}-\d{2}, in [23] days$/,
+      ),
     })
 
     const onPrincipal = fixture.directory.admin.addPassword(fixture.directory.rootServicePrincipalId, {
