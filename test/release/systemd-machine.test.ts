@@ -7,6 +7,7 @@ import { executable } from '../support/executable.ts'
 const lacksSystemd = !existsSync('/lib/systemd/systemd') && process.env['CI'] !== 'true'
 const page = openGuide('docs/deployment.md', {})
 const installation = page.blocks('systemd').join('\n')
+const encrypted = page.blocks('A key that only this machine opens').join('\n')
 const withCommand = page.blocks('A key that a command keeps').join('\n')
 const onStopped = page.blocks('A command on a stopped store').join('\n')
 const backup = /`(runuser [^`]+)`/.exec(page.text)?.[1] ?? ''
@@ -48,6 +49,9 @@ test.skipIf(lacksSystemd || lacksNamespaces !== undefined)(
     await done('systemctl stop gatehouse')
     const ended = await done(`${shown('Result')}; ${shown('ExecMainStatus')}`)
     const checked = await done(onStopped)
+    await done(encrypted)
+    const decrypted = await done(`${call('cubbyhole/a')}; systemctl stop gatehouse`)
+    await done('rm /etc/systemd/system/gatehouse.service.d/seal-key.conf && systemctl daemon-reload')
     await done(
       'gatehouse seal-key /etc/gatehouse/other.key && mv /etc/gatehouse/other.key /etc/gatehouse/seal.key',
     )
@@ -73,6 +77,7 @@ test.skipIf(lacksSystemd || lacksNamespaces !== undefined)(
     expect(JSON.parse(kept)).toMatchObject({ data: { b: 'c' } })
     expect(ended).toBe('success\n0')
     expect(checked).toContain('every seal opened')
+    expect(JSON.parse(decrypted)).toMatchObject({ data: { b: 'c' } })
     expect([refused.code, afterwards]).toEqual([1, '5\nfailed'])
     expect([away.code, unchanged]).toEqual([1, '5'])
     expect(JSON.parse(opened)).toMatchObject({ type: 'command', sealed: false })
