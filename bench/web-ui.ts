@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type { Browser, BrowserContext, Page } from 'playwright-core'
 import { sendSuccessfully } from '../simulators/operator.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
-import { openedBrowser } from '../test/browser/browser.ts'
+import { launch } from '../test/browser/launch.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { fillLeases } from './fill-leases.ts'
 import { median } from './measure.ts'
@@ -21,7 +21,7 @@ const atOnce = 50
 /** How soon the web UI can be used, how it shows long lists, and what an open page costs an idle server. */
 export async function measureWebUi({ idleSeconds }: { idleSeconds: number }): Promise<string> {
   await using folder = await makeBenchFolder()
-  const browser = await openedBrowser()
+  const browser = await launch()
   try {
     const lines = await measureLoads(browser, folder.path)
     await using server = await startFilled(folder.path)
