@@ -132,14 +132,6 @@ const visits = (): readonly Visit[] => [
   { table: 'folder', place: 'secrets/team~/shop~' },
   {
     table: 'found-names',
-    place: 'secrets/team~/',
-    prepare: async (page) => {
-      await page.getByRole('textbox', { name: 'Search names here and below' }).fill('db')
-      await page.getByRole('button', { name: 'Search' }).click()
-    },
-  },
-  {
-    table: 'found-names',
     place: 'secrets/team~',
     prepare: async (page) => {
       await page.getByRole('textbox', { name: 'Search names here and below' }).fill('db')

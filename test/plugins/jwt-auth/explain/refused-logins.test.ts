@@ -58,15 +58,14 @@ describe('explain by the request id of a refused login by JWT', () => {
       allowed: false,
       login: null,
     })
-    // the clock advances, and the login did not reach the checks of the core
+    const isCore = String(byToken?.['reason']) === 'policy_forbidden'
+    // the clock advances, and the login may not have reached the checks of the core
     const changing: Readonly<Record<string, object>> = {
       times: { expected: [] },
-      entity: { verdict: '' },
-      policies: { verdict: '' },
+      ...(!isCore && { entity: { verdict: '' }, policies: { verdict: '' } }),
     }
-    const isCore = String(byToken?.['reason']) === 'policy_forbidden'
     const shown = (data: Json | undefined) =>
-      checksOf(data).map((check) => ({ ...check, ...(isCore ? {} : changing[check.name]) }))
+      checksOf(data).map((check) => ({ ...check, ...changing[check.name] }))
     expect(shown(byRequest)).toEqual(shown(byToken))
     expect({ ...without(byRequest), checks: [] }).toEqual({ ...without(byToken), checks: [] })
   })
