@@ -111,6 +111,42 @@ test('somebody who may revoke below one path cancels it there, and goes on after
   expect(complaints).toEqual([])
 })
 
+test('after a refusal, nothing more is revoked, and the page says at once that it has stopped', async () => {
+  for (let leases = 0; leases < 6; leases += 1) await server.root.read('engine/creds/ci')
+  await using opened = await openAs(`${server.url}/ui/#/leases/engine~creds~ci~`, await tokenOf('root'))
+  const { page } = opened
+  const listed = Promise.withResolvers<void>()
+  await page.route('**/v1/sys/leases/revoke-prefix/**', async (route) => {
+    // the list is slow from now on
+    await page.route('**/v1/sys/leases/lookup/**', async (list) => {
+      await listed.promise
+      await list.continue()
+    })
+    await route.fulfill({ status: 403, json: { errors: ['permission denied'] } })
+  })
+  await page.getByRole('button', { name: 'Revoke all' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Revoke all' }).click()
+  const panel = page.getByRole('region', { name: 'Revoke all' })
+  await panel.getByText(/^0 of 6 are revoked. Stopped/).waitFor()
+  await panel.getByRole('alert').waitFor()
+  await panel.getByRole('button', { name: 'Cancel' }).waitFor({ state: 'detached' })
+  listed.resolve()
+  await server.root.write('sys/leases/revoke-prefix/engine')
+})
+
+test('a link to a deleted object reads nothing that was not deleted', async () => {
+  await using opened = await openAs(
+    `${server.url}/ui/#/system/deleted/engine~creds~ci`,
+    await tokenOf('root'),
+  )
+  const { page, requested } = opened
+  await page.getByText('Nothing that is still known has been deleted').waitFor()
+
+  expect(await page.getByRole('region', { name: 'engine/creds/ci' }).count()).toBe(0)
+  expect(requested.join('\n')).not.toContain('engine/creds')
+  expect(provider.alive.size).toBe(0)
+})
+
 test('the lease of a token has no button that renews it', async () => {
   const { body } = await server.root.write('auth/token/create', { policies: ['default'], ttl: '1h' })
   const listed = await server.root.list('sys/leases/lookup/auth/token/create')

@@ -65,6 +65,7 @@ export function TidyEntities() {
           isRequired
           value={unusedFor}
           onChange={(value) => {
+            counting.cancel()
             setUnusedFor(value)
             setCounted(undefined)
           }}

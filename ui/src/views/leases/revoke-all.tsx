@@ -21,27 +21,22 @@ export function useRevocation(prefix: string) {
   const [state, setState] = useState<Revocation>()
   const { run, cancel, isRunning, error } = useWork()
   const changed = () => client.invalidateQueries({ queryKey: ['leases'] })
-  const revokeEach = async (signal: AbortSignal) => {
+  const revokeEach = (signal: AbortSignal) => {
     setState(notBegun)
-    try {
-      await revokeBelow(prefix, signal, setState)
-    } catch (failure) {
-      setState((reached) => reached && { ...reached, step: 'stopped' })
-      throw failure
-    } finally {
-      await changed()
-    }
+    return revokeBelow(prefix, signal, setState)
   }
+  // one that was under way may report after the end
+  const isStopped = state !== undefined && state.step !== 'done' && !isRunning
   return {
     may: prefix !== '' && can(callPath, 'update') && can(callPath, 'sudo'),
     mayCancel: !areTokens(prefix),
-    state,
+    state: isStopped ? { ...state, step: 'stopped' as const } : state,
     error,
     isRunning,
     cancel,
     /** Resolves as soon as it has begun, or for tokens when it is done. */
     begin: async () => {
-      if (!areTokens(prefix)) return void run(revokeEach)
+      if (!areTokens(prefix)) return void run(revokeEach).finally(changed)
       await revokePrefix({ params: { path: prefix.replace(/\/$/, '') }, body: {} })
       await changed()
     },

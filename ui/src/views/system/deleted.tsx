@@ -1,4 +1,5 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
+import { useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -25,6 +26,9 @@ export function Deleted() {
     getNextPageParam: ({ data: { next } }) => next,
   })
   const rows = data?.pages.flatMap(({ data: { deleted } }) => deleted) ?? []
+  // a link may name any path, and a read of some makes credentials; an object that came back is still shown
+  const [listed, setListed] = useState<string>()
+  if (listed !== picked && rows.some(({ path, restorable }) => restorable && path === picked)) setListed(picked)
   return (
     <>
       <ViewHeader title={text.title} requests={[deletedObjects.request({})]} />
@@ -39,7 +43,7 @@ export function Deleted() {
           keyOf={({ path, version }) => `${path} ${version}`}
         />
       )}
-      {picked !== undefined && (
+      {picked !== undefined && picked === listed && (
         <section className="panel" aria-labelledby="deleted-object">
           <h2 id="deleted-object" className="mono">
             {visible(picked)}
