@@ -154,6 +154,11 @@ export const maySend = (
   return decision?.allowed === true && (!needsSudo || decision.sudo)
 }
 
+/** Throws unless the caller may also send the other call. */
+export function checkMaySend(asking: Asking, other: OtherCall): void {
+  if (!maySend(asking, other)) throw fail('denied', 'permission denied')
+}
+
 /**
  * Whether the caller may also send a call that every server has, and that shows or does the same; or else has
  * a right to this call by a rule that does not cover the other one. A rule that covers both may be older than

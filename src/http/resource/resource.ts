@@ -9,6 +9,7 @@ import type { Reply, StreamedBody } from '../exchange/envelope.ts'
 import { errorReply } from '../exchange/error-reply.ts'
 import {
   checkMayReach,
+  checkMaySend,
   type Exchange,
   hasSudo,
   mayReach,
@@ -38,6 +39,7 @@ export type { Captures } from './resource-spec.ts'
 export type { Call, DocumentedAnswer, Exchange, Follows, Precheck, Reply, StreamedBody }
 export {
   checkMayReach,
+  checkMaySend,
   errorReply,
   followsCaller,
   followsField,

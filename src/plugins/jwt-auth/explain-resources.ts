@@ -4,6 +4,7 @@ import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import { fail, refuse } from '../../errors.ts'
 import {
   checkMayReach,
+  checkMaySend,
   loginPlace,
   mayReach,
   maySend,
@@ -115,7 +116,8 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
     if (fields === null) return {}
     if (named === '') throw refuse('invalid', "'role_fields' needs a role")
     const path = rolePath(isCel ? `cel/${named}` : named)
-    checkMayReach(exchange, { operation: 'update', path, fields, canonical: toLower })
+    // a right to explain is no right to make a role up, which decides what others are asked
+    checkMaySend(exchange, { operation: 'update', path, fields, canonical: toLower })
     if (isCel) return { celRole: newCelRole(named, convertFields(celRoleFields, fields).values) }
     const { mount } = exchange
     const before = await method.stateOf(mount).roles.find(named)

@@ -124,9 +124,15 @@ test('an unsaved role is tried with a token, is refused like a write of it, and 
   const odd = await at.root.write(explain, { role: 'new', jwt, role_fields: { [names]: '*, job' } })
   const denied = await reader.write(explain, { role: 'r', jwt, role_fields })
   const allowed = await reader.write(explain, { role: 'r', jwt })
+  await server.root.write('sys/policies/acl/pod-explainer', {
+    policy: `path "${explain}" { capabilities = ["update"] }`,
+  })
+  const explainer = await server.root.write('auth/token/create', { policies: ['pod-explainer'] })
+  const ofExplainer = server.as(String(explainer.body.auth?.['client_token']))
+  const unwritable = await ofExplainer.write(explain, { role: 'new', jwt, role_fields })
 
   expect(fresh.body.data).toMatchObject({ allowed: true, role: 'new' })
   expect(odd.status).toBe(400)
-  expect([denied.status, allowed.status]).toEqual([403, 200])
+  expect([denied.status, allowed.status, unwritable.status]).toEqual([403, 200, 403])
   expect((await at.root.read(`${at.path}/role/new`)).status).toBe(404)
 })

@@ -4,6 +4,7 @@ import { requestedScope, scopeFields } from '../../../core/tokens/store/scope.ts
 import { fail, refuse } from '../../../errors.ts'
 import {
   checkMayReach,
+  checkMaySend,
   loginPlace,
   mayReach,
   maySend,
@@ -113,7 +114,8 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
     const before = await method.rolesOf(mount).find(name)
     if (fields === null) return before
     if (name === '') throw refuse('invalid', "'role_fields' needs a role")
-    checkMayReach(exchange, { operation: 'update', path: `role/${name}`, fields, canonical: toLower })
+    // a right to explain is no right to make a role up, which decides what others are asked
+    checkMaySend(exchange, { operation: 'update', path: `role/${name}`, fields, canonical: toLower })
     return writtenRole({ method, mount }, name, before, convertFields(roleFields, fields).values)
   }
   return [

@@ -211,13 +211,19 @@ describe('an unsaved role', () => {
     const ofCel = await fixture.explain(mount, { role: 'cel/x', claims, role_fields: {} })
     const denied = await reader.write(`auth/${mount}/explain`, { role: 'ci', claims, role_fields })
     const allowed = await reader.write(`auth/${mount}/explain`, { role: 'ci', claims })
+    await fixture.root.write('sys/policies/acl/explainer', {
+      policy: `path "auth/${mount}/explain" { capabilities = ["update"] }`,
+    })
+    const explainer = await fixture.root.write('auth/token/create', { policies: ['explainer'] })
+    const ofExplainer = fixture.server.as(String(explainer.body.auth?.client_token))
+    const unwritable = await ofExplainer.write(`auth/${mount}/explain`, { role: 'new', claims, role_fields })
 
     expect(fresh.body.data).toMatchObject({ allowed: true, role: 'new' })
     expect(unbound.body.errors).toEqual([
       'must have at least one bound constraint when creating/updating a role',
     ])
     expect([odd.status, ofCel.body.errors]).toEqual([400, ["missing required field 'cel_program'"]])
-    expect([denied.status, allowed.status]).toEqual([403, 200])
+    expect([denied.status, allowed.status, unwritable.status]).toEqual([403, 200, 403])
     expect((await fixture.root.read(`auth/${mount}/role/new`)).status).toBe(404)
   })
 
