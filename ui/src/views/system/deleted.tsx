@@ -28,7 +28,8 @@ export function Deleted() {
   const rows = data?.pages.flatMap(({ data: { deleted } }) => deleted) ?? []
   // a link may name any path, and a read of some makes credentials; an object that came back is still shown
   const [listed, setListed] = useState<string>()
-  if (listed !== picked && rows.some(({ path, restorable }) => restorable && path === picked)) setListed(picked)
+  if (listed !== picked && rows.some(({ path, restorable }) => restorable && path === picked))
+    setListed(picked)
   return (
     <>
       <ViewHeader title={text.title} requests={[deletedObjects.request({})]} />
