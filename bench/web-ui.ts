@@ -220,6 +220,7 @@ async function measureSlowLine(browser: Browser, server: ServerProcess): Promise
       `${shown(usable)}, of which its bytes need ${shown(neededMs(await loadedBytes(page)))}`,
   ]
   await enter(page, server)
+  await page.waitForFunction("document.querySelector('main .skeleton') === null")
   // the first is the view that is open
   const [, ...addresses] = (await page.evaluate(
     "[...document.querySelectorAll('#navigation a')].map(({ hash }) => hash)",
