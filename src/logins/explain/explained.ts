@@ -90,3 +90,11 @@ export function bounded(checks: readonly ExplainedCheck[]): readonly ExplainedCh
         : { ...check, expected: [], seen: null },
     )
 }
+
+type Told = Pick<ExplainedCheck, 'reason' | 'expected'>
+
+/** Of the roles that an unknown name may have meant, only those that are seen. */
+export const shownRoles = <One extends Told>(told: One, isSeen: (role: string) => boolean): One =>
+  told.reason === 'role_unknown'
+    ? { ...told, expected: told.expected.filter((name) => isSeen(String(name))) }
+    : told

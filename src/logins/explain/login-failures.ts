@@ -7,7 +7,7 @@ import { isNear } from '../../lib/text/edit-distance.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import type { loginFailure } from './explain-answers.ts'
-import { bringsToken, type ExplainedCheck, type LoginTrace } from './explained.ts'
+import { bringsToken, type ExplainedCheck, type LoginTrace, shownRoles } from './explained.ts'
 
 type LoginFailure = Readonly<Omit<z.output<typeof loginFailure>, 'expected'>> & {
   readonly expected: readonly JsonValue[]
@@ -159,6 +159,7 @@ export class LoginFailures<Kept = unknown> {
       .filter(({ failure }) => isSeen(failure))
       .slice(0, limit)
       .map((traced) => (mayExplain(traced) ? { ...traced.failure, ...traced.discreet } : traced.failure))
+      .map((one) => shownRoles(one, (name) => isSeen({ role: name, path: one.path })))
     return { kept, dropped: Math.max(0, this.#added - kept), since: formatTime(this.#since), failures }
   }
 

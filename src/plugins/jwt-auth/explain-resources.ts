@@ -28,6 +28,7 @@ import {
   type SeenFailure,
   shownExplanation,
 } from '../../logins/explain/explain-replies.ts'
+import { type ExplainedCheck, shownRoles } from '../../logins/explain/explained.ts'
 import { type CelRole, celRoleFields, newCelRole } from './cel/cel-role.ts'
 import { type Role, roleFields } from './config/role.ts'
 import { proposalsOf } from './explain/proposals.ts'
@@ -82,6 +83,17 @@ const rolePath = (role: string): string => role.replace(/^(cel\/)?/, '$1role/')
 
 const toLower = (below: string): string => below.toLowerCase()
 
+const withoutHiddenRoles = <Found extends { readonly checks: readonly ExplainedCheck[] }>(
+  exchange: Asking,
+  found: Found,
+  path = '',
+): Found => ({
+  ...found,
+  checks: found.checks.map((check) =>
+    shownRoles(check, (role) => maySeeRole(exchange, roleOfFailure({ role, path }))),
+  ),
+})
+
 const maySeeConfig = (exchange: Asking): boolean => mayReach(exchange, { operation: 'read', path: 'config' })
 
 /** Whether the caller may explain refused logins of this role. */
@@ -103,7 +115,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
     const { mount } = exchange
     const found = foundFailure(method.failuresOf(mount), requestId)
     checkMaySee(exchange, roleOfFailure(found.failure))
-    const explained = explainedFailure(found)
+    const explained = withoutHiddenRoles(exchange, explainedFailure(found), found.failure.path)
     const isCel = explained.path === 'cel/login'
     const role = isCel ? undefined : await method.stateOf(mount).roles.find(explained.role)
     const now = role && (await judgedNow(found, role, method.memoryOf(mount)))
@@ -178,7 +190,10 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
             asToken: input.as_token ? { certificate: exchange.clientCertificate() } : undefined,
             plan: (auth) => plan({ ...place, auth: { ...auth, scope } }),
           })
-          const explained = shownExplanation(explanation, mount)
+          const explained = shownExplanation(
+            withoutHiddenRoles(exchange, explanation, isCel ? 'cel/login' : undefined),
+            mount,
+          )
           // the bearer of a refused JWT is told nothing but 403
           const status = input.as_token && explained.status === 400 ? 403 : explained.status
           const tried =

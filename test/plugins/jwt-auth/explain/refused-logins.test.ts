@@ -175,6 +175,28 @@ describe('explain by the request id of a refused login by JWT', () => {
     })
   })
 
+  test('names of roles that the caller may not read are no suggestions', async () => {
+    const mount = await fixture.mount({ roleName: 'deploy' })
+    await fixture.root.write(`auth/${mount}/role/deplay`, { user_claim: 'sub', role_type: 'jwt', bound_audiences: 'x' })
+    await fixture.root.write('sys/policies/acl/of-one', {
+      policy: `path "auth/${mount}/*" { capabilities = ["read", "update"] }
+        path "auth/${mount}/role/deploy" { capabilities = ["deny"] }`,
+    })
+    const made = await fixture.root.write('auth/token/create', { policies: ['of-one'] })
+    const reader = fixture.server.as(String(made.body.auth?.client_token))
+    const refused = await fixture.login(mount, { role: 'deplyo', jwt: 'x' })
+
+    const tried = await reader.write(`auth/${mount}/explain`, { role: 'deplyo', claims: {} })
+    const found = await reader.write(`auth/${mount}/explain`, { request_id: idOf(refused.body) })
+    const list = await reader.read(`auth/${mount}/failures`)
+
+    for (const { status, text } of [tried, found, list]) {
+      expect(status).toBe(200)
+      expect(text).not.toContain('deploy')
+      expect(text).toContain('deplay')
+    }
+  })
+
   test('the record of one login is limited in size', async () => {
     const many = Object.fromEntries(
       Array.from({ length: 100 }, (_, at) => [
