@@ -177,7 +177,11 @@ describe('explain by the request id of a refused login by JWT', () => {
 
   test('names of roles that the caller may not read are no suggestions', async () => {
     const mount = await fixture.mount({ roleName: 'deploy' })
-    await fixture.root.write(`auth/${mount}/role/deplay`, { user_claim: 'sub', role_type: 'jwt', bound_audiences: 'x' })
+    await fixture.root.write(`auth/${mount}/role/deplay`, {
+      user_claim: 'sub',
+      role_type: 'jwt',
+      bound_audiences: 'x',
+    })
     await fixture.root.write('sys/policies/acl/of-one', {
       policy: `path "auth/${mount}/*" { capabilities = ["read", "update"] }
         path "auth/${mount}/role/deploy" { capabilities = ["deny"] }`,
