@@ -1,10 +1,10 @@
-import { existsSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { bootedMachine, lacksNamespaces } from '../deploy/machine.ts'
+import { missing } from '../deploy/tools.ts'
 import { openGuide } from '../pages/page.ts'
 import { executable } from '../support/executable.ts'
 
-const lacksSystemd = !existsSync('/lib/systemd/systemd') && process.env['CI'] !== 'true'
+const lacks = ['/lib/systemd/systemd', '/usr/bin/dbus-daemon', '/usr/bin/age'].map(missing).find(Boolean)
 const page = openGuide('docs/deployment.md', {})
 const installation = page.blocks('systemd').join('\n')
 const encrypted = page.blocks('A key that only this machine opens').join('\n')
@@ -18,7 +18,7 @@ const healthy = 'curl -sS -f --retry 30 --retry-all-errors --retry-delay 1 http:
 const shown = (property: string) => `systemctl show --value --property=${property} gatehouse`
 
 // a build of the executable takes minutes on a busy machine
-test.skipIf(lacksSystemd || lacksNamespaces !== undefined)(
+test.skipIf((lacks ?? lacksNamespaces) !== undefined)(
   'on a machine that boots systemd, the unit runs as the page says: installed, confined, reloaded, killed and stopped',
   { timeout: 600_000 },
   async () => {
