@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
+import { aLoginMount } from '../plugins/identity/login-mount.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { pagesOfFile, sessionsOfFile } from './pages.ts'
 
@@ -56,11 +57,17 @@ test('an operator whose policy allows every path is offered the prefixes of leas
 
 test('bidirectional controls in names and values are shown as escapes', async () => {
   await server.root.write('sys/mounts/team', { type: 'kv-v2' })
-  await server.root.write('team/data/db', { data: { 'user\u202etxt.exe': 'ad\u2066min' } })
+  await server.root.write('sys/policies/acl/writes', {
+    policy: 'path "team/data/*" { capabilities = ["create", "update"] }',
+  })
+  const people = await aLoginMount(server, 'people', { policies: 'writes' })
+  const { client } = await people.login('e\u202evil')
+  await client.write('team/data/db', { data: { 'user\u202etxt.exe': 'ad\u2066min' } })
   await using opened = await open('secrets/team~/db')
   const { page } = opened
   await page.getByRole('button', { name: 'Show user\\u202etxt.exe' }).click()
   await page.getByText('ad\\u2066min').waitFor()
+  await page.getByRole('definition').filter({ hasText: 'e\\u202evil' }).waitFor()
   const expectNone = async () =>
     expect(await page.locator('body').textContent()).not.toMatch(/[\u202e\u2066]/)
   await expectNone()
@@ -87,6 +94,8 @@ test('bidirectional controls in names and values are shown as escapes', async ()
   await page.getByRole('textbox', { name: 'JWT' }).fill(jwt.join('.'))
   await page.getByText('"sub": "a\\u202eb"').waitFor()
   await expectNone()
+  await page.goto(`${server.url}/ui/#/secrets/team~/a\u202eb`)
+  await expect.poll(() => page.title()).toContain('a\\u202eb')
 })
 
 test('announcements are back five seconds after the server is, and the last ones stay while it is away', async () => {

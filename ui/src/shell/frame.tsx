@@ -7,6 +7,7 @@ import { Failure } from '../components/failure.tsx'
 import { Skeleton } from '../components/skeleton.tsx'
 import { shortDuration } from '../components/time.tsx'
 import { isAnythingUnsaved } from '../components/unsaved.ts'
+import { visible } from '../components/visible.ts'
 import { Messages } from '../messages/messages.tsx'
 import { logOut, useRenewal, useSelf, useTimeLeft } from '../session/use-self.ts'
 import { strings } from '../strings.ts'
@@ -53,7 +54,7 @@ export function Frame() {
           </Link>
           <NamespaceSwitcher />
           <SessionTime />
-          <span className="who">{self?.display_name}</span>
+          <span className="who">{visible(self?.display_name ?? '')}</span>
           <LogOut />
         </header>
         <Navigation isOpen={isOpen} />

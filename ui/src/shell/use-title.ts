@@ -1,4 +1,5 @@
 import { type RefObject, useEffect } from 'react'
+import { visible } from '../components/visible.ts'
 import { strings } from '../strings.ts'
 import { type Place, usePlace } from './use-place.tsx'
 
@@ -11,7 +12,7 @@ export function useTitle(main: RefObject<HTMLElement | null>): void {
     const names: readonly string[] = JSON.parse(rest)
     const say = () => {
       const heading = main.current?.querySelector('h1')?.textContent ?? ''
-      document.title = different([heading, ...names, strings.product]).join(' · ')
+      document.title = visible(different([heading, ...names, strings.product]).join(' · '))
     }
     say()
     const observer = new MutationObserver(say)

@@ -11,7 +11,7 @@ type Props = {
 /** A person by their names, for the id of an entity; the id itself where the token may not read it. */
 export function Who({ id, name = '' }: Props) {
   const person = usePerson(id)
-  if (person === undefined) return name === '' ? <code>{id}</code> : name
+  if (person === undefined) return name === '' ? <code>{id}</code> : visible(name)
   const others = otherNames(person)
   return (
     <>

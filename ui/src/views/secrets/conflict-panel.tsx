@@ -38,7 +38,7 @@ export function ConflictPanel({ conflict, onSave, onEdit, onTakeTheirs }: Props)
       <p role="status">
         {by !== undefined && at !== undefined && (
           <>
-            {text.by(by)} <Time at={at} />.{' '}
+            {visible(text.by(by))} <Time at={at} />.{' '}
           </>
         )}
         {text.nothingLost}

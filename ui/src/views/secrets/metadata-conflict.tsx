@@ -1,5 +1,6 @@
 import { Button } from '../../components/button.tsx'
 import { Time } from '../../components/time.tsx'
+import { visible } from '../../components/visible.ts'
 import { ChangedFields } from '../../history/changed-fields.tsx'
 import { strings } from '../../strings.ts'
 import type { Metadata, Values } from './calls.ts'
@@ -18,7 +19,7 @@ type Props = {
 export const MetadataConflict = ({ theirs, mine, onTakeTheirs }: Props) => (
   <section className="note" aria-label={text.title}>
     <p role="status">
-      {text.by(theirs.last_updated_by.actor)} <Time at={theirs.updated_time} />. {text.nothingLost}
+      {visible(text.by(theirs.last_updated_by.actor))} <Time at={theirs.updated_time} />. {text.nothingLost}
     </p>
     <ChangedFields before={settingsOf(theirs)} after={mine} labels={text} />
     <div className="actions">

@@ -56,7 +56,7 @@ function Facts({ metadata }: { readonly metadata: Metadata }) {
       </dd>
       <dt>{text.updated}</dt>
       <dd>
-        <Time at={metadata.updated_time} /> ({metadata.last_updated_by.actor})
+        <Time at={metadata.updated_time} /> ({visible(metadata.last_updated_by.actor)})
       </dd>
       {notes.map(([name, value]) => (
         <div className="fact" key={name}>
