@@ -1,6 +1,7 @@
 import type { z } from 'zod'
 import type { View } from '../../core/barrier/view.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/records/keyed-hash.ts'
+import { Buckets } from '../../lib/concurrency/buckets.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { isNear } from '../../lib/text/edit-distance.ts'
@@ -77,6 +78,9 @@ export type FailureFilter = {
 
 /** Longer tokens are not looked at once more: they were refused, and should not cost much more. */
 export const maxRecordedToken = 32 * 1024
+
+/** How many refused tokens of a mount are looked at once more: a series of bad ones should not cost much more, either. */
+export const secondLooks = (clock: Clock): Buckets => new Buckets(clock, { capacity: 200, refillMs: 50 })
 
 /**
  * The most recent refused logins of one mount, in memory. Subject and claims are kept as keyed hashes, so that a known

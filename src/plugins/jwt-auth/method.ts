@@ -27,7 +27,7 @@ import { thumbprintOf } from '../../jwt/keys/thumbprint.ts'
 import { KeyWatch } from '../../jwt/observatory/key-watch.ts'
 import { keyTimeline, type ObservedKeys, watchKeys } from '../../jwt/observatory/observed-keys.ts'
 import type { KeyAlert } from '../../jwt/observatory/timeline.ts'
-import { Buckets } from '../../lib/concurrency/buckets.ts'
+import type { Buckets } from '../../lib/concurrency/buckets.ts'
 import type { Limiter } from '../../lib/concurrency/limiter.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Random } from '../../lib/system/random.ts'
@@ -35,7 +35,7 @@ import { toLowerText } from '../../lib/text/coercion.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { Explanation } from '../../logins/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../logins/explain/explained.ts'
-import { LoginFailures, maxRecordedToken } from '../../logins/explain/login-failures.ts'
+import { LoginFailures, maxRecordedToken, secondLooks } from '../../logins/explain/login-failures.ts'
 import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
 import { CelEvaluator, type Evaluation } from './cel/evaluator.ts'
 import type { Outcome } from './cel/outcome.ts'
@@ -155,7 +155,7 @@ export class JwtMethod {
       knownConfig: async (mount) => (await this.stateOf(mount).findConfig())?.config,
       storedConfig: (mount) => this.stateOf(mount).storedConfig(),
     })
-    this.#traces = new Buckets(parts.clock, { capacity: 200, refillMs: 50 })
+    this.#traces = secondLooks(parts.clock)
     this.#evaluator = new CelEvaluator(parts.clock)
     this.#known = parts.keepsSignatures ? new KnownTokens(parts.clock) : undefined
     this.#keysetParts = {

@@ -7,6 +7,7 @@ import { keyGauges } from '../../jwt/observatory/key-gauges.ts'
 import { keyAlertReports, keyLooks } from '../../jwt/observatory/observatory.ts'
 import type { AlertKind } from '../../jwt/observatory/timeline.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
+import { secondLooks } from '../../logins/explain/login-failures.ts'
 import { explainResources } from './explain/explain-resources.ts'
 import { examineRest } from './login/login.ts'
 import { KubernetesReports } from './login/login-reports.ts'
@@ -44,6 +45,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
     const reports = new KubernetesReports({
       basic,
       log,
+      looks: secondLooks(clock),
       failuresOf: (mount) => method.failuresOf(mount),
       findRole: (mount, name) => method.rolesOf(mount).find(name),
       examineRest: ({ call, mount, ...input }, checks) =>

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { Answer } from '../../support/client.ts'
+import { FakeClock } from '../../support/fake-clock.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
 import { shared } from '../../support/shared.ts'
 import { names, namespaces, type PodMount, selector, startPods } from './pods.ts'
@@ -106,6 +107,21 @@ describe('a proposal', () => {
     expect(body.data?.['proposals']).toEqual([{ path: 'role/r', fields }])
     expect(tried.body.data).toMatchObject({ allowed: true, proposals: [] })
   })
+})
+
+test('of very many refusals in a row, only the refusing check is made', async () => {
+  const clock = new FakeClock(Date.now())
+  await using own = await startPods({ clock })
+  const at = await own.mount()
+  const jwt = await own.cluster.token('prod', 'job')
+  const lastCheck = async () =>
+    verdicts(await explained(at, await at.login({ jwt })), 'checks')['namespace']
+  expect(await lastCheck()).toBe('fail')
+  for (let time = 0; time < 200; time += 1) await at.login({ jwt })
+
+  expect(await lastCheck()).toBe('skipped')
+  clock.advance(1)
+  expect(await lastCheck()).toBe('fail')
 })
 
 test('an unsaved role is tried with a token, is refused like a write of it, and needs update of the role', async () => {

@@ -3,6 +3,7 @@ import type { LoginReports as BasicReports } from '../../../core/tokens/acts/log
 import { ServiceError } from '../../../errors.ts'
 import { type Call, errorReply } from '../../../http/resource/resource.ts'
 import type { JwtFailures } from '../../../jwt/history/sent-token.ts'
+import type { Buckets } from '../../../lib/concurrency/buckets.ts'
 import type { LogLine } from '../../../lib/system/log-fields.ts'
 import { bounded } from '../../../logins/explain/explained.ts'
 import { maxRecordedToken } from '../../../logins/explain/login-failures.ts'
@@ -22,6 +23,7 @@ export type Where = {
 export type KubernetesReportParts = {
   readonly basic: BasicReports
   readonly log: { readonly error: LogLine }
+  readonly looks: Pick<Buckets, 'take'>
   failuresOf(mount: Mount): JwtFailures
   findRole(mount: Mount, name: string): Promise<Role | undefined>
   /** Whether the token of the caller is what asks the cluster. */
@@ -112,8 +114,10 @@ export class KubernetesReports {
 
   /** What else would refuse this token. A storage failure must not hide why the login was refused. */
   async #rest(where: Where): Promise<LoginChecks> {
+    const { failuresOf, looks } = this.#parts
     const rest = new LoginChecks({ continues: true })
-    if (where.jwt.length <= maxRecordedToken)
+    const isKept = failuresOf(where.mount).isKept && where.jwt.length <= maxRecordedToken
+    if (isKept && looks.take(where.mount.uuid))
       await this.#parts.examineRest(where, rest).catch(() => undefined)
     return rest
   }
