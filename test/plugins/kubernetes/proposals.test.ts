@@ -114,8 +114,7 @@ test('of very many refusals in a row, only the refusing check is made', async ()
   await using own = await startPods({ clock })
   const at = await own.mount()
   const jwt = await own.cluster.token('prod', 'job')
-  const lastCheck = async () =>
-    verdicts(await explained(at, await at.login({ jwt })), 'checks')['namespace']
+  const lastCheck = async () => verdicts(await explained(at, await at.login({ jwt })), 'checks')['namespace']
   expect(await lastCheck()).toBe('fail')
   for (let time = 0; time < 200; time += 1) await at.login({ jwt })
 
