@@ -248,7 +248,7 @@ test('an operator finds a person by an alias, sees their tokens, and revokes all
   const row = table.getByRole('row', { name: /token-laptop/ })
   expect(await row.getByRole('cell').allInnerTexts()).toEqual([
     'token-laptop',
-    'auth/token/',
+    'token/',
     'Noor',
     'default, deploy',
     expect.any(String),

@@ -20,8 +20,9 @@ export type TokenRow = Info & { readonly end: number }
 export const rowsOf = ({ tokens = [] }: Listed): readonly TokenRow[] =>
   tokens.map((info) => ({ ...info, end: endAfter(info.ttl) }))
 
-/** `auth/jwt/` of `auth/jwt/login`. */
-const methodOf = (path: string): string => /^auth\/(?:.*\/)?(?=login|oidc|create)/.exec(path)?.[0] ?? path
+/** `jwt/` of `auth/jwt/login`. */
+const methodOf = (path: string): string =>
+  /^auth\/(.*\/)(?=login|oidc|create)/.exec(path)?.[1] ?? path.replace(/^auth\//, '')
 
 const columnsOf = (personOf: (id: string) => string): readonly Column<TokenRow>[] => [
   {
@@ -37,7 +38,7 @@ const columnsOf = (personOf: (id: string) => string): readonly Column<TokenRow>[
   {
     id: 'method',
     title: text.method,
-    width: '8rem',
+    width: '6.5rem',
     by: ({ path }) => methodOf(path),
     cell: ({ path }) => <code>{methodOf(path)}</code>,
   },
@@ -51,14 +52,14 @@ const columnsOf = (personOf: (id: string) => string): readonly Column<TokenRow>[
   {
     id: 'created',
     title: text.created,
-    width: '13rem',
+    width: '9.5rem',
     by: ({ creation_time }) => creation_time,
     cell: ({ creation_time }) => <Time at={new Date(creation_time * 1000).toISOString()} />,
   },
   {
     id: 'left',
     title: text.timeLeft,
-    width: '8rem',
+    width: '7.5rem',
     by: ({ expire_time, end }) => (expire_time === null ? Number.POSITIVE_INFINITY : end),
     cell: ({ expire_time, end }) =>
       expire_time === null ? text.unlimited : <Left end={end} at={expire_time} />,
