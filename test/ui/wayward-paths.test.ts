@@ -45,6 +45,12 @@ test.each([
   expect(requested.filter((address) => address.includes('victim'))).toEqual([])
 })
 
+test.each(['constructor/x', '__proto__/x'])('%s is no place', async (place) => {
+  await using opened = await openAs(`${server.url}/ui/#/${place}`, 'root')
+
+  await opened.page.getByRole('main').getByText('There is no such place').waitFor()
+})
+
 test('a folder that is typed with dots leads to no place', async () => {
   await using opened = await openAs(`${server.url}/ui/#/secrets/kvone~`, 'root')
   const { page, requested } = opened

@@ -26,7 +26,7 @@ const id = /^[0-9a-f]{8}-[0-9a-f-]{27}$/
 /** The innermost part first. An id says nothing to people. */
 const namesOf = ({ view, parts }: Place): readonly string[] => [
   ...parts.filter((part) => !id.test(part)).toReversed(),
-  strings.views[view] ?? '',
+  (Object.hasOwn(strings.views, view) && strings.views[view]) || '',
 ]
 
 /** A heading often repeats the address. */
