@@ -419,7 +419,14 @@ test.each<{ name: string; args: string[]; settings: Record<string, string>; says
     settings: {},
     says: 'data/gatehouse.db is a database file or a seal key file',
   },
-  { name: 'verify', args: ['a', 'b'], settings: {}, says: 'usage: gatehouse verify [FILE]' },
+  {
+    name: 'verify',
+    args: ['a', 'b'],
+    settings: {},
+    says:
+      'usage: gatehouse verify [FILE] | --against URL --against-token-file FILE --to URL --to-token-file FILE ' +
+      '[--only SECTIONS] [--except MOUNTS] [--json]',
+  },
 ])('$name $args exits with 2', async ({ name, args, settings, says }) => {
   await using folder = await temporaryFolder()
 
