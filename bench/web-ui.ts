@@ -200,7 +200,7 @@ const openOnSlowLine = (address: string) => `new Promise((resolve) => {
   requestAnimationFrame(look)
 })`
 
-/** What a person sees, and when, on a line of 25 kB/s with an empty cache. */
+/** The page as a person sees it, and when, on a line of 25 kB/s with an empty cache. */
 async function measureSlowLine(browser: Browser, server: ServerProcess): Promise<string[]> {
   const context = await browser.newContext()
   await context.addInitScript(noteUsable)

@@ -27,7 +27,7 @@ const { values } = parseArgs({
 })
 const folder = values.out ?? join(root, 'out')
 const place = (name: string) => join(folder, name)
-/** What each file is, by its name, in the order of the notes. */
+/** A description of each file, by its name, in the order of the notes. */
 const about = new Map<string, string>()
 const named = (name: string, text: string) => {
   about.set(name, text)
@@ -83,7 +83,7 @@ async function wholeRelease(): Promise<void> {
   await writeFile(named('RELEASE-NOTES.md', ''), notesOf(version, date, files))
 }
 
-/** What must accompany an executable. */
+/** The files that must accompany an executable. */
 async function writeDocuments(): Promise<string[]> {
   const license = named('LICENSE', 'the licence')
   await copyFile(join(root, 'LICENSE'), license)

@@ -21,7 +21,7 @@ const libraries = [
 ]
 
 /**
- * What the executable needs of a system: the C and C++ libraries of the Debian release that this machine runs, with
+ * The parts of a system that the executable needs: the C and C++ libraries of the Debian release that this machine runs, with
  * their licences, and where scanners look for packages and their versions. apt fetches the packages from the
  * machine's own sources, for any processor and without rights, and checks their signatures.
  */

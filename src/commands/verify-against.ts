@@ -24,7 +24,7 @@ export const verifyAgainst: Command = async (args) => {
   const except = pathsOf(values.except)
   await theirs.check()
   await ours.check()
-  /** What an import would find, as a dry run. */
+  /** The findings of a dry run. */
   const compare = async (from: RemoteServer, to: RemoteServer): Promise<ImportReport> => {
     const report = new ImportReport()
     const how = { isDryRun: true, isUpdate: false, everyVersion: true, except, progress: () => {} }

@@ -32,7 +32,7 @@ const policies = {
 
 type Folder = { readonly path: string; file(name: string): string }
 
-/** What a team has: people, machines, jobs, groups, secrets of both versions, and parts that stay. */
+/** A team's server: people, machines, jobs, groups, secrets of both versions, and parts that stay. */
 async function fill({ root, url, rootToken }: OpenBao, folder: Folder): Promise<void> {
   const put = async (path: string, body: object) => {
     const { status, text } = await root.write(path, body)
@@ -133,7 +133,7 @@ template {
 }
 `
 
-/** What each client runs, before and after its address was changed. */
+/** The commands of each client, before and after its address was changed. */
 const clients = {
   application: '(set -a; . ./application.env; python application.py)',
   agent: 'rm -f rendered; bao agent -config=agent.hcl >agent.log 2>&1; cat rendered',

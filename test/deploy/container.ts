@@ -175,7 +175,7 @@ export async function folderOf(user: number, path: string, mode = 0o700): Promis
   return path
 }
 
-/** What the kernel says of a process that has no rights, gets none, and cannot write the root of its file system. */
+/** The status in the kernel of a process that has no rights, gets none, and cannot write the root of its file system. */
 export const confinement = {
   user: String(imageUser),
   capabilities: ['CapPrm', 'CapEff', 'CapBnd', 'CapAmb'].map((set) => `${set}:\t${'0'.repeat(16)}`),

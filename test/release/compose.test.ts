@@ -82,7 +82,7 @@ describe.skipIf(lacks !== undefined)(
       })
     }
 
-    /** What a service of Compose may write or read. Volumes have the owner of the folder that they cover. */
+    /** The files that a service of Compose may write or read. Volumes have the owner of the folder that they cover. */
     async function mountsOf(name: string, service: Part | undefined, owner: number): Promise<Mount[]> {
       const volumes = [...(service?.['volumes'] ?? [])].map(async ({ type, source, target }) => ({
         destination: String(target),
@@ -211,7 +211,7 @@ describe.skipIf(lacks !== undefined)(
   },
 )
 
-/** What the page has a newcomer run. `authority`: the file in the volume of the proxy's data. */
+/** The commands of the page for a newcomer. `authority`: the file in the volume of the proxy's data. */
 function firstSteps() {
   const text = openGuide('docs/deployment.md', {}).blocks('Compose').join('')
   const [, files = '', rootToken = '', authority = '', url = ''] =

@@ -13,7 +13,7 @@ import { asProcess, expectToServe } from './serves.ts'
 const project = join(import.meta.dirname, '../..')
 const limit = { timeout: 600_000 }
 
-/** What it contains, in a part of a release's files. */
+/** Its content, in a part of a release's files. */
 type Bundle = {
   readonly process: { readonly args: string[]; readonly env: string[]; readonly user: { uid: number } }
 }

@@ -32,11 +32,11 @@ export type Released = {
 type Program = readonly [string, ...string[]]
 
 type ReleasedProgram = {
-  /** What is run, before the arguments. */
+  /** The program, before the arguments. */
   readonly program: Program
   readonly folder: string
   readonly environment?: Environment
-  /** What makes the backup, if not the same. */
+  /** The program that makes the backup, if another one does. */
   readonly backup?: Program
 }
 

@@ -45,7 +45,7 @@ const server = await startServer(readConfig(settings, { dev: false, warn: () => 
 const as = (token: string) => new Client(server.url, token)
 const root = as(rootToken)
 
-/** What the server answers, or an error. */
+/** The server's answer, or an error. */
 async function answer(sent: ReturnType<Client['write']>) {
   const { status, body, text } = await sent
   if (status >= 300) throw new Error(`${status} ${text}`)

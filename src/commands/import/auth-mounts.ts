@@ -148,7 +148,7 @@ const secretTexts = {
   reviewer: 'a server never shows its token_reviewer_jwt: write it to the target',
 }
 
-/** What the operator does about a configuration with a secret, which no server shows; undefined: nothing. */
+/** A task for the operator: a configuration has a secret, which no server shows. Undefined: there is none. */
 export async function configSecretOf(
   from: RemoteServer,
   at: string,

@@ -17,7 +17,7 @@ type RoleKind = {
   next?(name: string, path: string): Promise<unknown>
   /** Not every server has such roles. */
   readonly isExtra?: boolean
-  /** What the operator should know about a new role. */
+  /** A hint for the operator about a new role. */
   notes?(role: Body): readonly string[]
 }
 

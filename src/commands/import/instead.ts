@@ -1,4 +1,4 @@
-/** What serves in place of a login method that Gatehouse does not have. docs/compatibility.md#login-methods */
+/** The substitute for a login method that Gatehouse does not have. docs/compatibility.md#login-methods */
 const methods: Readonly<Record<string, string>> = {
   ldap: 'people log in with oidc at the OpenID provider of the directory; until it has one, keep the source for them',
   radius: 'people log in with oidc at the OpenID provider of the directory',
@@ -15,7 +15,7 @@ const methods: Readonly<Record<string, string>> = {
   ),
 }
 
-/** What serves in place of a secrets engine that Gatehouse does not have. docs/compatibility.md#secrets-engines */
+/** The substitute for a secrets engine that Gatehouse does not have. docs/compatibility.md#secrets-engines */
 const engines: Readonly<Record<string, string>> = {
   transit:
     'keep the source for it, or encrypt anew with a KMS, age or Tink: its keys decrypt what is stored elsewhere',

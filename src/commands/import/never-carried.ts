@@ -60,7 +60,7 @@ const all: readonly Left[] = [
   { kind: 'history', instead: 'it stays on the source: GET sys/history' },
 ]
 
-/** What the source has in this namespace, and no import carries. */
+/** The objects of this namespace that no import carries. */
 export const leftOutOf = (from: RemoteServer, namespace: string): Promise<readonly LeftHere[]> =>
   Promise.all(
     all.map(async ({ kind, instead, found, count, isGlobal }) => {

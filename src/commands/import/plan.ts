@@ -11,17 +11,17 @@ import { RefusedRequest, type RemoteServer } from './remote-server.ts'
 import type { Item } from './report.ts'
 import { listIfThere } from './scope.ts'
 
-/** What comes over: one mount, or all objects of a kind. */
+/** It comes over: one mount, or all objects of a kind. */
 type Coming = Item & { readonly type?: string; readonly counts: Readonly<Record<string, number>> }
-/** What does not, and what the operator does about it. */
+/** It does not come over, and the operator has a task. */
 type Staying = Item & { readonly type?: string; readonly count?: number; readonly todo: string }
 type Unread = Item & { readonly reason: string }
 
-/** What an import would find on a source. docs/import.md#plan */
+/** The findings of an import on a source. docs/import.md#plan */
 export type Plan = {
   readonly comes: readonly Coming[]
   readonly stays: readonly Staying[]
-  /** What the token may not read: nothing is known about it. */
+  /** The token may not read these, so nothing is known about them. */
   readonly unread: readonly Unread[]
 }
 

@@ -49,7 +49,7 @@ export class ImportReport {
     this.#leftOut.set(kind, { kind, instead, found: [...before, ...found] })
   }
 
-  /** What a dry run would import; what exists, and differs if it has a note; what cannot be. */
+  /** Imported, or would be by a dry run; there already, with a note if it differs; failed. */
   get objects(): Objects {
     return { imported: this.#imported, updated: this.#updated, existed: this.#existing, failed: this.#failed }
   }

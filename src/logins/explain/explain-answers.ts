@@ -106,7 +106,7 @@ export const explanation = z.object({
   login: login.nullable(),
   /** Of a refused login: how it would go with the role and the configuration as they are. */
   now: z.enum(['allowed', 'refused', 'unknown']).optional(),
-  /** What `now` follows from: the checks that could be made with what is kept, and those that could not. */
+  /** The checks that `now` follows from: those that could be made with what is kept, and those that could not. */
   now_checks: z
     .array(z.object({ name: text, verdict: z.enum(['pass', 'fail', 'unknown']), reason: text }))
     .optional(),

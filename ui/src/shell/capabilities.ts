@@ -7,7 +7,7 @@ export type Can = (path: string, capability: string) => boolean
 
 const nothing: Can = () => false
 
-/** What the token may do at these paths of the present namespace, or of one below it. */
+/** The token's capabilities at these paths of the present namespace, or of one below it. */
 export async function grantedAt(
   paths: readonly string[],
   { client, signal, below = '' }: { client: QueryClient; signal: AbortSignal; below?: string },

@@ -112,7 +112,7 @@ export class KubernetesReports {
     }))
   }
 
-  /** What else would refuse this token. A storage failure must not hide why the login was refused. */
+  /** The other checks that would refuse this token. A storage failure must not hide why the login was refused. */
   async #rest(where: Where): Promise<LoginChecks> {
     const { failuresOf, looks } = this.#parts
     const rest = new LoginChecks({ continues: true })

@@ -33,7 +33,7 @@ const keptOf = (claims: StrictObject, { name, namespace }: Pick<Account, 'name' 
 const hashedOf = (kept: StrictObject, hash: KeyedHash): KeptClaims =>
   keptClaims(kept, [nameKey, namespaceKey], { hash, lookup: ownMember })
 
-/** What a failure keeps of the token of an account, which nobody may have vouched for. */
+/** The part of an account's token that a failure keeps, which nobody may have vouched for. */
 export function sentAccount(token: string, role: Role | undefined): NewFailure<KeptClaims>['sent'] {
   const facts = sentToken({ token, verified: false, looked: role === undefined ? [] : claimsLookedAt(role) })
   const read = readToken(trimmedJwt(token), maxRecordedToken)

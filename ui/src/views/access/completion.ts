@@ -3,7 +3,7 @@ const capabilities = ['create', 'read', 'update', 'patch', 'delete', 'list', 'sc
 /** A place in the text of a policy where something can be completed. */
 export type Completion = {
   readonly kind: 'rule' | 'path' | 'capability'
-  /** What an option replaces. */
+  /** The text that an option replaces. */
   readonly from: number
   readonly to: number
   readonly typed: string
@@ -12,7 +12,7 @@ export type Completion = {
 
 const tokens = /#[^\n]*|\/\/[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|"(?:[^"\\\n]|\\.)*"?|[{}[\]]|\w+/g
 
-/** What can stand at the caret of a policy; undefined if there is nothing to complete. */
+/** The texts that can stand at the caret of a policy; undefined if there is nothing to complete. */
 export function completionAt(
   policy: string,
   caret: number,

@@ -55,7 +55,7 @@ export function PolicyInput({ label, value, onChange, error, paths }: Props) {
     const active = open.active === -1 && by < 0 ? count - 1 : (open.active + by + count) % count
     setOpen({ ...open, active })
   }
-  /** What keys do while the list is open. */
+  /** The keys while the list is open. */
   const keys: Readonly<Record<string, () => void>> = {
     ArrowDown: () => step(1),
     ArrowUp: () => step(-1),

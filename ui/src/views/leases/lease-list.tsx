@@ -8,7 +8,7 @@ const text = strings.leases
 
 type Props = { readonly prefix: string; readonly names: readonly string[] }
 
-/** What is below a prefix: folders, or leases with whose they are. */
+/** The content of a prefix: folders, or leases with their owners. */
 export function LeaseList({ prefix, names }: Props) {
   const areFolders = names.every((name) => name.endsWith('/'))
   const link = (name: string) => (

@@ -7,7 +7,7 @@ export type Revocation = {
   readonly revoked: number
   /** Those that their provider refuses to revoke. */
   readonly failed: number
-  /** What the first of them says. */
+  /** The text of the first of them. */
   readonly failure?: unknown
   readonly step: 'finding' | 'revoking' | 'done' | 'stopped'
 }

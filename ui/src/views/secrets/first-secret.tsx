@@ -27,7 +27,7 @@ type Props = { readonly mount: SecretMount; readonly path: string }
 /** Values that are being edited. */
 type Draft = {
   readonly values: Values
-  /** What was there when the draft began; null if there was nothing. */
+  /** The secret when the draft began; null if there was none. */
   readonly base: Values | null
 }
 
