@@ -86,7 +86,10 @@ function CelRole({ mount, name }: Mount & { readonly name: string }) {
             question={text.deleteRoleQuestion(name)}
             onConfirmed={async (query) => {
               await deleteCelRole({ params, query })
-              for (const queryKey of [['cel-roles', mount], ['history', path]])
+              for (const queryKey of [
+                ['cel-roles', mount],
+                ['history', path],
+              ])
                 await client.invalidateQueries({ queryKey })
               go({ view: 'logins', parts: [mount, 'cel'] })
               client.removeQueries({ queryKey: ['cel-role', mount, name] })

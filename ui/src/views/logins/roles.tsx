@@ -178,7 +178,10 @@ function RoleActions({ mount, name }: { readonly mount: string; readonly name: s
           question={text.deleteRoleQuestion(name)}
           onConfirmed={async (query) => {
             await deleteLoginRole({ params: { jwt_mount_path: mount, name }, query })
-            for (const queryKey of [['login-roles', mount], ['history', path]])
+            for (const queryKey of [
+              ['login-roles', mount],
+              ['history', path],
+            ])
               await client.invalidateQueries({ queryKey })
             go({ view: 'logins', parts: [mount, 'roles'] })
             client.removeQueries({ queryKey: ['login-role', mount, name] })
