@@ -218,3 +218,23 @@ test.each([
 
   expect(run).toMatchObject({ code: 2, stderr })
 })
+
+test('a plan names what its token may not read, instead of counting nothing there', async () => {
+  await from.root.write('sys/quotas/rate-limit/all', { rate: 1000 })
+  const rules = ['sys/auth', 'sys/mounts', 'sys/policies/acl'].map(
+    (path) => `path "${path}" { capabilities = ["read", "list"] }`,
+  )
+  await from.root.write('sys/policies/acl/planner', { policy: rules.join('\n') })
+  const { body } = await from.root.write('auth/token/create', { policies: ['planner'] })
+  await writeFile(folder.file('planner'), String(body.auth?.client_token), { mode: 0o600 })
+
+  const args = ['--plan', '--json', '--from', from.url, '--from-token-file', 'planner']
+  const plan = await runCommand('import', { folder: folder.path, args })
+
+  const { comes, unread } = JSON.parse(plan.stdout)
+  expect(plan.code).toBe(1)
+  expect(unread.map(({ kind, path }: { kind: string; path: string }) => `${kind} ${path}`)).toEqual(
+    expect.arrayContaining(['auth_mount auth/ci/', 'quotas ', 'cors ', 'audit_devices ', 'tokens ']),
+  )
+  expect(comes.map(({ path }: { path: string }) => path)).not.toContain('auth/ci/')
+})

@@ -1,6 +1,6 @@
 import { mountsAt } from './mounts.ts'
 import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'
-import { listIfThere, type Scope } from './scope.ts'
+import type { Scope } from './scope.ts'
 
 type Left = {
   readonly kind: string
@@ -16,6 +16,8 @@ type Left = {
 type LeftHere = Pick<Left, 'kind' | 'instead'> & {
   readonly found: readonly string[]
   readonly count?: (path: string) => Promise<number>
+  /** Why nothing is known of them. */
+  readonly refused?: string
 }
 
 /** The paths and fields of both servers are the same. */
@@ -64,9 +66,14 @@ const all: readonly Left[] = [
 export const leftOutOf = (from: RemoteServer, namespace: string): Promise<readonly LeftHere[]> =>
   Promise.all(
     all.map(async ({ kind, instead, found, count, isGlobal }) => {
-      const paths = isGlobal && namespace !== '' ? [] : await (found?.(from) ?? [])
-      const counted = count && ((path: string) => count(from, path))
-      return { kind, instead, found: paths, ...(counted && { count: counted }) }
+      const isElsewhere = isGlobal && namespace !== ''
+      try {
+        const paths = isElsewhere ? [] : await (found?.(from) ?? [])
+        return { kind, instead, found: paths, ...(count && { count: (path: string) => count(from, path) }) }
+      } catch (error) {
+        if (!(error instanceof RefusedRequest)) throw error
+        return { kind, instead, found: [], refused: error.message }
+      }
     }),
   )
 
@@ -131,17 +138,22 @@ async function auditDevices(from: RemoteServer): Promise<string[]> {
 
 function methods(type: string) {
   return async (from: RemoteServer): Promise<string[]> => {
-    const mounts = [...(await mountsAt(from, 'auth').catch(ifRefused(new Map())))]
+    const mounts = [...(await mountsAt(from, 'auth').catch(ifMissing(new Map())))]
     return mounts.flatMap(([path, entry]) => (entry.type === type ? [`auth/${path}`] : []))
   }
 }
 
-const readIfThere = (from: RemoteServer, path: string): Promise<Body | undefined> =>
-  from.read(path).catch(ifRefused(undefined))
+const denied = 403
 
-const ifRefused =
+const listIfThere = (from: RemoteServer, path: string): Promise<readonly string[]> =>
+  from.list(path).catch(ifMissing<readonly string[]>([]))
+
+const readIfThere = (from: RemoteServer, path: string): Promise<Body | undefined> =>
+  from.read(path).catch(ifMissing(undefined))
+
+const ifMissing =
   <T>(otherwise: T) =>
   (error: unknown): T => {
-    if (error instanceof RefusedRequest) return otherwise
+    if (error instanceof RefusedRequest && error.status !== denied) return otherwise
     throw error
   }

@@ -21,7 +21,11 @@ export function planText({ comes, stays, unread }: Plan): string {
     ),
     section(
       'Unknown, because the source did not show it',
-      unread.map(({ namespace, path, reason }) => [namespace + path, '', reason]),
+      unread.map(({ kind, namespace, path, reason }) => [
+        namespace + (path === '' ? kind.replaceAll('_', ' ') : path),
+        '',
+        reason,
+      ]),
     ),
   ]
   return `${parts.filter((part) => part !== '').join('\n')}`

@@ -11,9 +11,9 @@ import { RefusedRequest, type RemoteServer } from './remote-server.ts'
 import type { Item } from './report.ts'
 import { listIfThere } from './scope.ts'
 
-/** It comes over: one mount, or all objects of a kind. */
+/** An item that comes over: one mount, or all objects of a kind. */
 type Coming = Item & { readonly type?: string; readonly counts: Readonly<Record<string, number>> }
-/** It does not come over, and the operator has a task. */
+/** An item that does not come over, with a task for the operator. */
 type Staying = Item & { readonly type?: string; readonly count?: number; readonly todo: string }
 type Unread = Item & { readonly reason: string }
 
@@ -52,9 +52,15 @@ class Planning implements Plan {
       ['sys/config/ui/custom-messages', () => this.#messages(from, namespace)],
     ] as const)
       await this.#reading({ kind: 'section', namespace, path }, read)
-    for (const { kind, instead, found, count } of await leftOutOf(from, namespace))
+    for (const { kind, instead, found, count, refused } of await leftOutOf(from, namespace)) {
+      if (refused !== undefined) this.unread.push({ kind, namespace, path: '', reason: refused })
       for (const path of found)
-        this.stays.push({ kind, namespace, path, ...(count && { count: await count(path) }), todo: instead })
+        await this.#reading({ kind, namespace, path }, async () => {
+          const counted = await count?.(path)
+          const known = counted === undefined ? {} : { count: counted }
+          this.stays.push({ kind, namespace, path, ...known, todo: instead })
+        })
+    }
   }
 
   /** A refusal is noted, and the plan goes on. */
@@ -78,7 +84,7 @@ class Planning implements Plan {
 
   async #method(from: RemoteServer, item: Item & { type: string }, entry: MountEntry): Promise<void> {
     const roles = rolesOf(item.type)
-    const count = (await listIfThere(from, item.path + roles)).length
+    const count = (await from.list(item.path + roles)).length
     // each namespace has this one
     if (count === 0 && roles === 'roles') return
     this.comes.push({ ...item, counts: { [roles]: count } })

@@ -55,8 +55,8 @@ const errorBody = z.object({ errors: z.array(z.string()) })
 
 /**
  * A running Vault, OpenBao or Gatehouse, seen in one namespace. Requests that the server did not process are
- * repeated, and reads that failed. A server that limits the rate is asked as fast as it allows. Throws a `RefusedRequest` if the server refuses a request, and a `StartError` with code 3 if it
- * cannot be reached.
+ * repeated, and reads that failed. A server that limits the rate is asked as fast as it allows. Throws a
+ * `RefusedRequest` if the server refuses a request, and a `StartError` with code 3 if it cannot be reached.
  */
 export class RemoteServer {
   readonly #name: string

@@ -49,7 +49,7 @@ export class ImportReport {
     this.#leftOut.set(kind, { kind, instead, found: [...before, ...found] })
   }
 
-  /** Imported, or would be by a dry run; there already, with a note if it differs; failed. */
+  /** Each object so far. A dry run lists what it would import; what exists has a note if it differs. */
   get objects(): Objects {
     return { imported: this.#imported, updated: this.#updated, existed: this.#existing, failed: this.#failed }
   }
