@@ -17,13 +17,14 @@ const captures: Readonly<Record<string, Told>> = {
   mount_accessor: { description: 'Accessor of a login method', example: 'auth_userpass_2fb84b58' },
   name: { description: 'Name of the object', example: 'deploy' },
   path: { description: 'The rest of the path, including slashes', example: 'team/shop' },
-  role_name: { description: 'Name of the token role', example: 'deploy' },
+  role_name: { description: 'Name of the role', example: 'deploy' },
   source: {
     description: 'Source of the bytes: `platform`, `seal` or `all`, which are the same here',
     example: 'platform',
   },
   urlalgorithm: { description: 'Digest algorithm', example: 'sha2-256' },
   urlbytes: { description: 'Number of bytes', example: '32' },
+  username: { description: 'Name of the user', example: 'alice' },
 }
 
 /** Descriptions of parameters that mean something else in some paths. */

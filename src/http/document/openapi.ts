@@ -77,7 +77,7 @@ export class ApiDocument {
     if (found === undefined) return null
     const shown = place.path === '' ? '' : shownPrefix(place)
     const item = pathItem(found, { shown, tag: place.group, ids: new Set() })
-    return aroundPaths({ [shown + found.path]: item }, referred(item, components), this.#version)
+    return aroundPaths({ [shown + found.path]: item }, referred([item], components), this.#version)
   }
 
   /** Made once. */
@@ -90,24 +90,29 @@ export class ApiDocument {
 const digestOf = (data: string | Buffer): string =>
   createHash('sha256').update(data).digest('base64url').slice(0, 22)
 
-/** The components that an item references, directly or indirectly. */
+/** The components that these paths reference, directly or indirectly. */
 function referred(
-  item: object,
+  paths: readonly object[],
   components: ApiTemplate['components'],
-): Record<string, Record<string, object>> {
-  const found: Record<string, Record<string, object>> = {}
-  const open: object[] = [item]
+): ApiTemplate['components'] {
+  const found = new Set<object>()
+  const open = [...paths]
   for (let at = open.pop(); at !== undefined; at = open.pop()) {
     for (const [, kind = '', name = ''] of JSON.stringify(at).matchAll(
       /"\$ref":"#\/components\/(\w+)\/([^"/]+)"/g,
     )) {
       const component = components[kind]?.[name]
-      if (component === undefined || found[kind]?.[name] !== undefined) continue
-      found[kind] = { ...found[kind], [name]: component }
+      if (component === undefined || found.has(component)) continue
+      found.add(component)
       open.push(component)
     }
   }
-  return found
+  return Object.fromEntries(
+    Object.entries(components).map(([kind, named]) => [
+      kind,
+      Object.fromEntries(Object.entries(named).filter(([, component]) => found.has(component))),
+    ]),
+  )
 }
 
 /** Limit of mounts in a document: each costs time and memory. */
@@ -129,7 +134,9 @@ async function documentOf(
       for (const path of template.paths.get(place.group) ?? [])
         paths[shown + path.path] = pathItem(path, { shown, tag: place.group, ids, place })
     }
-  return aroundPaths(paths, template.components, version)
+  const groups = new Set(['node', ...places.map(({ group }) => group)])
+  const described = [...groups].flatMap((group) => template.paths.get(group) ?? [])
+  return aroundPaths(paths, referred(described, template.components), version)
 }
 
 function aroundPaths(
@@ -220,13 +227,14 @@ function shownPrefix({ path, parameter, before = '' }: DocumentedPlace): string 
 
 function withMount(operation: TemplateOperation, place: DocumentedPlace | undefined): TemplateOperation {
   if (place?.parameter === undefined) return operation
-  const schema = { type: 'string', default: place.path.slice((place.before ?? '').length, -1) }
+  const example = place.path.slice((place.before ?? '').length, -1)
   const mount = {
     name: place.parameter,
     in: 'path',
     required: true,
     description: 'Path of the mount',
-    schema,
+    example,
+    schema: { type: 'string', default: example },
   } as const
   return { ...operation, parameters: [mount, ...operation.parameters] }
 }

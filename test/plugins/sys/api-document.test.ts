@@ -6,6 +6,8 @@ import type { Client, Json } from '../../support/client.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const path = 'sys/internal/specs/openapi'
+/** Describes each type of mount. */
+const ofAllTypes = '?generic_mount_paths=true'
 let server: TestServer
 
 beforeAll(async () => {
@@ -122,11 +124,7 @@ describe('the document', () => {
   test.each([
     { who: 'nobody', client: () => server.anonymous, query: '' },
     { who: 'root', client: () => server.root, query: '' },
-    {
-      who: 'nobody, mounts as parameters',
-      client: () => server.anonymous,
-      query: '?generic_mount_paths=true',
-    },
+    { who: 'nobody, mounts as parameters', client: () => server.anonymous, query: ofAllTypes },
   ])('is valid OpenAPI 3.1 for $who', async ({ client, query }) => {
     await expectSound(await documentFor(client(), query))
   })
@@ -150,13 +148,25 @@ describe('the document', () => {
   })
 
   test('has no envelope whose data is an object or null', async () => {
-    const schemas = (await documentFor(server.root))['components']?.['schemas'] ?? {}
+    const schemas = (await documentFor(server.root, ofAllTypes))['components']?.['schemas'] ?? {}
 
     const data = Object.entries(schemas).filter(([name]) => name.endsWith('-data'))
     const nullable = data.filter(([, { type }]) => Array.isArray(type))
 
     expect(data.length).toBeGreaterThan(50)
     expect(nullable).toEqual([])
+  })
+
+  test('has only the components that its paths use', async () => {
+    const { components, ...rest } = await documentFor(server.anonymous)
+    const used = new Set(
+      JSON.stringify([rest, components])
+        .matchAll(/"#\/components\/schemas\/([^"]+)"/g)
+        .map(([, name = '']) => name),
+    )
+
+    expect(keysOf(components?.['schemas']).filter((name) => !used.has(name))).toEqual([])
+    expect(keysOf(components?.['schemas']).filter((name) => name.startsWith('kv'))).toEqual([])
   })
 
   test('is valid whatever a mount is called', async () => {
@@ -330,7 +340,7 @@ describe('mounts', () => {
 
   test('mounts as parameters do not reveal which mounts exist', async () => {
     await withMount('hidden', async () => {
-      const document = await documentFor(server.anonymous, '?generic_mount_paths=true')
+      const document = await documentFor(server.anonymous, ofAllTypes)
 
       expect(JSON.stringify(document)).not.toContain('hidden/')
       expect(keysOf(document['paths'])).toContain('/auth/{jwt_mount_path}/role/{name}')
@@ -350,7 +360,7 @@ describe('operations', () => {
   const operation = async (at: string, verb: string): Promise<Json> =>
     (await documentFor(server.root))['paths']?.[at]?.[verb] as Json
   const schema = async (name: string): Promise<Json> =>
-    (await documentFor(server.root))['components']?.['schemas']?.[name] as Json
+    (await documentFor(server.root, ofAllTypes))['components']?.['schemas']?.[name] as Json
 
   test('a list is a GET with list=true', async () => {
     const parameters = (await operation('/auth/jwt/role', 'get'))['parameters']
@@ -418,9 +428,9 @@ describe('operations', () => {
       'mount_type',
     ])
     expect(login['required']).toEqual(keysOf(login['properties']))
-    const answers = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}).filter(
-      ([name]) => name.endsWith('-answer'),
-    )
+    const answers = Object.entries(
+      (await documentFor(server.root, ofAllTypes)).components?.['schemas'] ?? {},
+    ).filter(([name]) => name.endsWith('-answer'))
     expect(answers.length).toBeGreaterThan(100)
     for (const [name, answer] of answers) {
       const { allOf, anyOf, oneOf, properties } = answer as Record<string, Json>
@@ -434,7 +444,7 @@ describe('operations', () => {
   })
 
   test('every parameter and request field is described, and path parameters have an example', async () => {
-    const document = await documentFor(server.root)
+    const document = await documentFor(server.root, ofAllTypes)
     const parameters = operationsOf(document).flatMap(({ operation }) => listOf(operation['parameters']))
     const inputs = Object.entries(document.components?.['schemas'] ?? {}).filter(([name]) =>
       name.endsWith('-input'),
@@ -498,10 +508,9 @@ describe('operations', () => {
   })
 
   test('only fields that must be sent are required', async () => {
-    const inputs = Object.entries((await documentFor(server.root)).components?.['schemas'] ?? {}) as [
-      string,
-      Json,
-    ][]
+    const inputs = Object.entries(
+      (await documentFor(server.root, ofAllTypes)).components?.['schemas'] ?? {},
+    ) as [string, Json][]
     const required = inputs.filter(
       ([name, { required }]) => name.endsWith('-input') && required !== undefined,
     )
