@@ -33,7 +33,7 @@ process.exitCode = await run(Number(values.runs), Number(values.seed))
 async function run(runs: number, firstSeed: number): Promise<number> {
   await using folder = await makeBenchFolder()
   await using installation = await PostgresInstallation.open()
-  await using cluster = await Cluster.start(folder.path, installation)
+  await using cluster = await Cluster.start({ folder: folder.path, installation })
   const total = { operations: 0, unknown: 0, lost: 0, doubled: 0, problems: 0, kills: 0 }
   for (let seed = firstSeed; seed < firstSeed + runs; seed++) {
     const load = runHistory({ replicas: cluster, seed, times: 3 })

@@ -4,32 +4,47 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { PostgresInstallation, PostgresServer } from '../../simulators/postgres-server.ts'
 import { type ServerProcess, startServerProcess } from '../../simulators/server-process.ts'
 
+type ClusterOptions = {
+  /** Gets the seal key and the root token. */
+  readonly folder: string
+  readonly installation: PostgresInstallation
+  /** Default: that of `npm start`. */
+  readonly program?: string
+}
+
 /** Servers over one PostgreSQL, each a process that can be killed. */
 export class Cluster implements AsyncDisposable {
   /** Of the servers; a restarted one has another address. */
   readonly urls: string[] = []
   readonly postgres: PostgresServer
   readonly #folder: string
+  readonly #program: string | undefined
   readonly #servers: ServerProcess[] = []
   readonly #names: string[] = []
   readonly #opened: AsyncDisposableStack
   #starts = 0
 
-  private constructor(folder: string, postgres: PostgresServer, opened: AsyncDisposableStack) {
+  private constructor(
+    { folder, program }: ClusterOptions,
+    postgres: PostgresServer,
+    opened: AsyncDisposableStack,
+  ) {
     this.#folder = folder
+    this.#program = program
     this.postgres = postgres
     this.#opened = opened
   }
 
-  /** `folder` gets the seal key and the root token. */
-  static async start(folder: string, installation: PostgresInstallation, count = 2): Promise<Cluster> {
+  /** Two servers. */
+  static async start(options: ClusterOptions): Promise<Cluster> {
+    const { folder, installation } = options
     await using opened = new AsyncDisposableStack()
     const postgres = opened.use(await installation.start())
     await writeFile(join(folder, 'seal.key'), '5e'.repeat(32), { mode: 0o600 })
-    const cluster = new Cluster(folder, postgres, opened.move())
+    const cluster = new Cluster(options, postgres, opened.move())
     try {
       // the first one creates the store
-      for (let replica = 0; replica < count; replica++) await cluster.#launch(replica)
+      for (let replica = 0; replica < 2; replica++) await cluster.#launch(replica)
     } catch (error) {
       await cluster[Symbol.asyncDispose]()
       throw error
@@ -83,6 +98,7 @@ export class Cluster implements AsyncDisposable {
     const name = `replica-${replica}-${this.#starts++}`
     const server = await startServerProcess({
       folder: this.#folder,
+      ...(this.#program !== undefined && { entry: this.#program }),
       environment: { GATEHOUSE_STORAGE: this.postgres.url(), GATEHOUSE_REPLICA_NAME: name },
     })
     this.#servers[replica] = server

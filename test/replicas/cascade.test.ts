@@ -8,8 +8,8 @@ import { openPostgresAt } from '../support/postgres-storage.ts'
 import { sealKey, startReplicas } from '../support/replicas.ts'
 import { quietLog } from '../support/start-server.ts'
 
-const children = 10_000
-const perWrite = 1_000
+const children = process.env['TEST_ALL'] === undefined ? 2_500 : 10_000
+const perWrite = 500
 
 /** Writes tokens like the one with this accessor into the store, many at a time; returns some of them. */
 async function addTokensLike(database: string, accessor: string): Promise<string[]> {
@@ -42,12 +42,12 @@ async function addTokensLike(database: string, accessor: string): Promise<string
   for (let done = 0; done < children; done += perWrite) {
     const minted = Array.from({ length: perWrite }, () => tokens.mint(draft))
     await view.write(minted.flatMap(({ entries }) => entries))
-    some.push(...minted.slice(0, 10).map(({ id }) => id))
+    some.push(...minted.slice(0, 20).map(({ id }) => id))
   }
   return some
 }
 
-test('while 10,000 children are revoked with their parent, none is accepted where the parent is refused', async () => {
+test('while thousands of children are revoked with their parent, none is accepted where the parent is refused', async () => {
   let time = 0
   // each request sees what was acknowledged before
   await using replicas = await startReplicas({

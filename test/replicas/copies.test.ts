@@ -1,11 +1,13 @@
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { expect, test } from 'vitest'
-import { newDatabase, query } from '../support/postgres.ts'
+import { emptyDatabase, query } from '../support/postgres.ts'
 import { startProcess } from '../support/process.ts'
 import { startReplicas } from '../support/replicas.ts'
+import { shared } from '../support/shared.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { startTwoServers } from '../support/two-servers.ts'
 
 const isAccepted = async (server: Pick<TestServer, 'as'>, token: string) =>
   (await server.as(token).read('auth/token/lookup-self')).status === 200
@@ -16,40 +18,32 @@ async function newToken({ root }: Pick<TestServer, 'root'>, input: object = {}):
 }
 
 /** Two servers, of which the other one hears of changes only by polls, and by a clock of its own. */
-async function startWithOldCopies() {
+const withOldCopies = shared(async () => {
   let time = 0
-  const replicas = await startReplicas({
+  const servers = await startTwoServers({
     settings: { POSTGRES_NOTIFY: 'false', POSTGRES_POLL: '900ms' },
     of: (replica) => (replica === 1 ? { steady: () => time } : {}),
   })
-  const [one, other] = replicas.servers
-  if (one === undefined || other === undefined) throw new Error('a test needs two servers')
-  return {
-    one,
-    other,
-    ageCopies: () => {
-      time = 1000
-    },
-    [Symbol.asyncDispose]: () => replicas[Symbol.asyncDispose](),
+  const ageCopies = () => {
+    time += 1000
   }
-}
+  return { ...servers, ageCopies }
+})
 
 test('a server that has heard of no change serves nothing from copies that are a second old', async () => {
-  await using servers = await startWithOldCopies()
-  const { one, other } = servers
+  const { one, other, ageCopies } = await withOldCopies()
   const token = await newToken(one)
   expect(await isAccepted(other, token)).toBe(true)
   await one.root.write('auth/token/revoke', { token })
 
-  servers.ageCopies()
+  ageCopies()
 
   expect(await isAccepted(other, token)).toBe(false)
   expect(await isAccepted(one, token)).toBe(false)
 })
 
 test('a request whose body takes its time is refused if its token was revoked meanwhile', async () => {
-  await using servers = await startWithOldCopies()
-  const { one, other } = servers
+  const { one, other, ageCopies } = await withOldCopies()
   const token = await newToken(one)
   expect(await isAccepted(other, token)).toBe(true)
   const slow = request(`${other.url}/v1/auth/token/lookup`, {
@@ -61,7 +55,7 @@ test('a request whose body takes its time is refused if its token was revoked me
   await once(slow, 'continue')
 
   await one.root.write('auth/token/revoke', { token })
-  servers.ageCopies()
+  ageCopies()
   slow.end(JSON.stringify({ token }))
 
   const [{ statusCode }] = await answer
@@ -69,7 +63,8 @@ test('a request whose body takes its time is refused if its token was revoked me
 })
 
 test('the first request to a server that was paused sees what was revoked meanwhile', async () => {
-  const database = await newDatabase()
+  await using emptied = await emptyDatabase()
+  const database = emptied.url
   await using folder = await temporaryFolder()
   const settings = { STORAGE: database, SEAL_KEY: '5e'.repeat(32), POSTGRES_POOL: '3' }
   await using paused = await startProcess({

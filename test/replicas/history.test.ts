@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { Cluster, killDuring } from '../../bench/history/cluster.ts'
 import { runHistory } from '../../bench/history/run.ts'
+import { programFile } from '../support/bundled.ts'
 import { seededRandom } from '../support/disk/simulated-disk.ts'
 import { postgresInstallation } from '../support/postgres.ts'
 import { startReplicas } from '../support/replicas.ts'
@@ -36,7 +37,11 @@ test.each([
 
 test('nothing acknowledged is lost or doubled when servers and PostgreSQL are killed in turn', async () => {
   await using folder = await temporaryFolder()
-  await using cluster = await Cluster.start(folder.path, await postgresInstallation())
+  await using cluster = await Cluster.start({
+    folder: folder.path,
+    installation: await postgresInstallation(),
+    program: programFile('src/process/main.ts'),
+  })
 
   const load = runHistory({ replicas: cluster, seed: 3, times: 2 })
   const kills = await killDuring(cluster, { random: seededRandom(3), load, rounds: 1 })

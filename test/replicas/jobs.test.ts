@@ -9,11 +9,12 @@ import type { PostgresStorage } from '../../src/storage/postgres/postgres.ts'
 import { type Fence, fenced } from '../../src/storage/shared-storage.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { logLines } from '../support/log-lines.ts'
-import { newDatabase, query } from '../support/postgres.ts'
+import { emptyDatabase, query } from '../support/postgres.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
 import { startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { startTwoServers } from '../support/two-servers.ts'
 
 /** The jobs of a server; `keepMs` is how often it renews its leases, and tries to take one. */
 function jobsOf(shared: PostgresStorage, keepMs: number) {
@@ -35,20 +36,16 @@ function begun(jobs: Jobs): Promise<Held> {
 }
 
 async function twoStorages() {
-  const database = await newDatabase()
+  await using opened = new AsyncDisposableStack()
+  const database = opened.use(await emptyDatabase()).url
   const [one, other] = await Promise.all(
     ['one', 'other'].map((replicaName) => openPostgresAt(database, { replicaName })),
   )
   if (one === undefined || other === undefined) throw new Error('not reached')
-  return {
-    database,
-    one,
-    other,
-    [Symbol.asyncDispose]: async () => {
-      await one[Symbol.asyncDispose]()
-      await other[Symbol.asyncDispose]()
-    },
-  }
+  opened.use(one)
+  opened.use(other)
+  const held = opened.move()
+  return { database, one, other, [Symbol.asyncDispose]: () => held.disposeAsync() }
 }
 
 test('a holder that did not renew its lease is replaced, and its next write is refused', async () => {
@@ -76,7 +73,8 @@ test('a holder that did not renew its lease is replaced, and its next write is r
 })
 
 test('the first write of a holder that was paused (SIGSTOP) is refused if another server has taken its job', async () => {
-  const database = await newDatabase()
+  await using emptied = await emptyDatabase()
+  const database = emptied.url
   await using other = await openPostgresAt(database, { replicaName: 'other' })
   const holder = fork(join(import.meta.dirname, 'holder-program.ts'), [database])
   await using _ended = { [Symbol.asyncDispose]: () => killed(holder) }
@@ -128,7 +126,8 @@ const heldJobs = async (database: string) =>
   (await query(database, 'SELECT name FROM jobs WHERE replica IS NOT NULL')).map(({ name }) => name)
 
 test('a server with BACKGROUND=off takes no job; one that is sealed gives its jobs back at once', async () => {
-  const database = await newDatabase()
+  await using emptied = await emptyDatabase()
+  const database = emptied.url
   const start = (name: string, settings = {}) =>
     startTestServer({ settings: { STORAGE: database, REPLICA_NAME: name, ...seal, ...settings } })
   await using _off = await start('off', { BACKGROUND: 'off' })
@@ -141,12 +140,9 @@ test('a server with BACKGROUND=off takes no job; one that is sealed gives its jo
 })
 
 test('stored objects are counted by one server for all', async () => {
-  const database = await newDatabase()
   const clock = new FakeClock()
-  const start = (name: string) =>
-    startTestServer({ clock, settings: { STORAGE: database, REPLICA_NAME: name, ...seal } })
-  await using one = await start('one')
-  await using other = await start('other')
+  await using servers = await startTwoServers({ clock })
+  const { one, other } = servers
   const countOn = async ({ root }: typeof one) =>
     (await root.read('sys/internal/counters/tokens')).body.data?.counters?.service_tokens?.total
   const counts = [await countOn(one)]
@@ -160,7 +156,8 @@ test('stored objects are counted by one server for all', async () => {
 })
 
 test('a server that was killed or paused loses all its jobs to another, and notices when it resumes', async () => {
-  const database = await newDatabase()
+  await using emptied = await emptyDatabase()
+  const database = emptied.url
   await using folder = await temporaryFolder()
   const start = (name: string) =>
     startProcess({

@@ -5,7 +5,7 @@ import { programFile } from '../support/bundled.ts'
 import { Client } from '../support/client.ts'
 import { startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { newDatabase, query } from '../support/postgres.ts'
+import { emptyDatabase, query } from '../support/postgres.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -20,7 +20,7 @@ const leaseRows = async (database: string) =>
 async function twoServers() {
   const opened = new AsyncDisposableStack()
   const provider = opened.use(await startCredentialProvider())
-  const database = await newDatabase()
+  const database = opened.use(await emptyDatabase()).url
   const clock = new FakeClock()
   const role = (ttl: number) => ({ ttl, maxTtl: 0, renewable: true })
   const roles = new Map([
@@ -155,7 +155,8 @@ test('the leases of the logins of a mount end on the holder of the job, whicheve
 test('a revocation in progress on a server that is paused is repeated by another one', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startCredentialProvider()
-  const database = await newDatabase()
+  await using emptied = await emptyDatabase()
+  const database = emptied.url
   const start = (name: string) =>
     startServerProcess({
       folder: folder.path,

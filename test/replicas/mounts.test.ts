@@ -1,21 +1,7 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import { newDatabase, query } from '../support/postgres.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
-
-async function twoServers() {
-  await using started = new AsyncDisposableStack()
-  const database = await newDatabase()
-  const start = async (name: string) =>
-    started.use(
-      await startTestServer({
-        settings: { STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: name, POSTGRES_POOL: '4' },
-      }),
-    )
-  const one = await start('one')
-  const other = await start('other')
-  const held = started.move()
-  return { database, one, other, [Symbol.asyncDispose]: () => held.disposeAsync() }
-}
+import { query } from '../support/postgres.ts'
+import type { TestServer } from '../support/start-server.ts'
+import { startTwoServers, type TwoServers } from '../support/two-servers.ts'
 
 const numbers = Array.from({ length: 10 }, (_, number) => number)
 
@@ -32,12 +18,11 @@ async function statusesOf(
   )
 }
 
-const opened = new AsyncDisposableStack()
-let servers: Awaited<ReturnType<typeof twoServers>>
+let servers: TwoServers
 beforeAll(async () => {
-  servers = opened.use(await twoServers())
+  servers = await startTwoServers()
 })
-afterAll(() => opened.disposeAsync())
+afterAll(() => servers[Symbol.asyncDispose]())
 
 test('mounts and namespaces are exact under concurrent calls to two servers', {
   timeout: 60_000,
@@ -111,11 +96,11 @@ test('sys/ha-status lists both servers, with the addresses that they serve', asy
   const found = await nodes(one)
 
   expect(found.map((node) => [String(node['hostname']), String(node['api_address'])]).toSorted()).toEqual([
-    ['one', one.url],
-    ['other', other.url],
+    ['replica-0', one.url],
+    ['replica-1', other.url],
   ])
   expect(found.map((node) => [String(node['hostname']), node['last_echo'] === null]).toSorted()).toEqual([
-    ['one', true],
-    ['other', false],
+    ['replica-0', true],
+    ['replica-1', false],
   ])
 })

@@ -3,7 +3,7 @@ import { pino } from 'pino'
 import { describe, expect, test } from 'vitest'
 import { StartError } from '../../src/errors.ts'
 import { offer, textsOf } from '../support/ceremonies.ts'
-import { newDatabase, query } from '../support/postgres.ts'
+import { emptyDatabase, newDatabase, query } from '../support/postgres.ts'
 import { startTestServer, type TestServer, type TestServerOptions } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -51,8 +51,10 @@ async function startWith(seal: string, database: string): Promise<Server & { rea
   return Object.assign(server, { rootToken: String(body['root_token']) })
 }
 
-async function startAll(database: string, count: number, settings?: Record<string, string>) {
+/** Servers that start together, on an empty database of their own unless one is given. */
+async function startAll(count: number, settings?: Record<string, string>, given?: string) {
   await using started = new AsyncDisposableStack()
+  const database = given ?? started.use(await emptyDatabase()).url
   const starting = Array.from({ length: count }, (_, number) => start(database, number, settings))
   const servers = await Promise.all(starting)
   for (const server of servers) started.use(server)
@@ -95,7 +97,7 @@ async function replaceRecords(database: string, other: string): Promise<void> {
 
 describe('with a static seal', () => {
   test('of five servers that start on an empty database, one creates the store and tells the root token', async () => {
-    await using all = await startAll(await newDatabase(), 5)
+    await using all = await startAll(5, {}, await newDatabase())
     const { servers } = all
     const token = rootOf(servers)
 
@@ -109,7 +111,8 @@ describe('with a static seal', () => {
   })
 
   test('a root token that the first server could not tell is told by one of those that start next', async () => {
-    const database = await newDatabase()
+    await using emptied = await emptyDatabase()
+    const database = emptied.url
     let kept = ''
     const rootToken = {
       keep: (token: string) => {
@@ -119,14 +122,15 @@ describe('with a static seal', () => {
     }
     await expect(start(database, 0, {}, { rootToken })).rejects.toMatchObject({ message: 'nobody listens' })
 
-    await using all = await startAll(database, 2)
+    await using all = await startAll(2, {}, database)
 
     const tokens = all.servers.flatMap((server) => server.tokens)
     expect(tokens).toEqual([`kept ${kept}`, `told ${kept}`])
   })
 
   test('the seal key must be given, and opens the store; else nothing is written', async () => {
-    const database = await newDatabase()
+    await using emptied = await emptyDatabase()
+    const database = emptied.url
     const noKey = { SEAL_KEY_FILE: '/nonexistent/seal.key' }
 
     await expect(start(database, 0, noKey)).rejects.toMatchObject({
@@ -153,7 +157,8 @@ describe('with a static seal', () => {
   test('the seal key changes with the restart of one server, and the others go on until theirs', async () => {
     await using folder = await temporaryFolder()
     await writeFile(folder.file('old.key'), sealKey, { mode: 0o600 })
-    const database = await newDatabase()
+    await using emptied = await emptyDatabase()
+    const database = emptied.url
     await using one = await start(database, 0)
     const root = one.as(rootOf([one]))
     const newKey = { SEAL_KEY: '66'.repeat(32) }
@@ -176,7 +181,7 @@ describe('with a static seal', () => {
   })
 
   test('a rotation of the data key and of the root key on one server leaves the others working', async () => {
-    await using all = await startAll(await newDatabase(), 3)
+    await using all = await startAll(3)
     const { one, other, servers } = all
     const token = rootOf(servers)
     const [root, atOther] = [one.as(token), other.as(token)]
@@ -223,7 +228,7 @@ describe('with a static seal', () => {
   })
 
   test('sys/seal seals every server, and each is unsealed by itself; a start opens the store', async () => {
-    await using all = await startAll(await newDatabase(), 3)
+    await using all = await startAll(3)
     const { one, other, servers } = all
     const [, , third] = servers
     if (third === undefined) throw new Error('there is no third server')
@@ -241,7 +246,8 @@ describe('with a static seal', () => {
   })
 
   test('a server that was paused while the others were sealed seals itself before it serves its next request', async () => {
-    const database = await newDatabase()
+    await using emptied = await emptyDatabase()
+    const database = emptied.url
     await using one = await start(database, 0)
     let time = 0
     // it hears nothing by itself for as long as a test lasts, and then its copies are too old
@@ -258,7 +264,7 @@ describe('with a static seal', () => {
   })
 
   test('while the storage cannot be written, sys/seal seals the server that was asked, and says that it was the only one', async () => {
-    await using all = await startAll(await newDatabase(), 2)
+    await using all = await startAll(2)
     const { one, other, servers } = all
     const root = one.as(rootOf(servers))
     expect((await root.read('auth/token/lookup-self')).status).toBe(200)
@@ -282,7 +288,9 @@ describe('with a static seal', () => {
     'a server whose keys are all gone forgets them: of a store with a $before seal, when one with a $after seal is in its place',
     async ({ before, after }) => {
       // another store with the same seal key takes the place of the first, as with a restoration
-      const [database, other] = [await newDatabase(), await newDatabase()]
+      await using first = await emptyDatabase()
+      await using second = await emptyDatabase()
+      const [database, other] = [first.url, second.url]
       const next = await startWith(after, other)
       await next[Symbol.asyncDispose]()
       await using server = await startWith(before, database)
@@ -301,7 +309,7 @@ describe('with a static seal', () => {
   )
 
   test('of two first sets of recovery keys that two servers make at once, one is refused, and the other is known everywhere', async () => {
-    await using all = await startAll(await newDatabase(), 2)
+    await using all = await startAll(2)
     const { servers } = all
     const token = rootOf(servers)
     const plan = { secret_shares: 3, secret_threshold: 2 }
@@ -324,7 +332,7 @@ describe('with a static seal', () => {
 
 describe('with a Shamir seal', () => {
   test('one server is initialized for all, each is unsealed, and a rekey on one leaves the others open', async () => {
-    await using all = await startAll(await newDatabase(), 2, { SEAL: 'shamir' })
+    await using all = await startAll(2, { SEAL: 'shamir' })
     const { one, other, servers } = all
     const plan = { secret_shares: 3, secret_threshold: 2 }
 
@@ -356,7 +364,7 @@ describe('with a Shamir seal', () => {
   })
 
   test('of two rekeys on two servers, the second to end is refused', async () => {
-    await using all = await startAll(await newDatabase(), 2, { SEAL: 'shamir' })
+    await using all = await startAll(2, { SEAL: 'shamir' })
     const { one, servers } = all
     const single = { secret_shares: 1, secret_threshold: 1 }
     const { body } = await one.anonymous.write('sys/init', single)

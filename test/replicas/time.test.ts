@@ -2,9 +2,10 @@ import { expect, test } from 'vitest'
 import { TimeKeeper } from '../../src/core/servers/time-keeper.ts'
 import { MachineClock } from '../../src/lib/system/clock.ts'
 import { openTestCore } from '../support/open-core.ts'
-import { newDatabase } from '../support/postgres.ts'
+import { emptyDatabase } from '../support/postgres.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
-import { startTestServer, type TestServer } from '../support/start-server.ts'
+import type { TestServer } from '../support/start-server.ts'
+import { startTwoServers } from '../support/two-servers.ts'
 
 /** A machine whose clock is wrong, and whose time a test lets pass. */
 function aMachine(ahead: number) {
@@ -17,28 +18,17 @@ function aMachine(ahead: number) {
     },
   }
 }
+type Machine = ReturnType<typeof aMachine>
 
-/** Two servers over one database, on machines of their own. */
-async function twoServers(machines: readonly ReturnType<typeof aMachine>[]) {
-  await using opened = new AsyncDisposableStack()
-  const database = await newDatabase()
-  const servers: TestServer[] = []
-  for (const [at, { clock }] of machines.entries()) {
-    const settings = { STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: `replica-${at}` }
-    servers.push(opened.use(await startTestServer({ clock, settings })))
-  }
-  const [one, other] = servers
-  if (one === undefined || other === undefined) throw new Error('there are two')
-  const held = opened.move()
-  return { one, other, [Symbol.asyncDispose]: () => held.disposeAsync() }
-}
+const twoServers = (one: Machine, other: Machine) =>
+  startTwoServers({ of: (replica) => ({ clock: (replica === 0 ? one : other).clock }) })
 
 const isValid = async (server: TestServer, token: string) =>
   (await server.as(token).read('auth/token/lookup-self')).status === 200
 
 test('servers whose clocks are 30 s fast and 30 s slow agree on when a token expires', async () => {
-  const machines = [aMachine(30_000), aMachine(-30_000)]
-  await using servers = await twoServers(machines)
+  const machines = [aMachine(30_000), aMachine(-30_000)] as const
+  await using servers = await twoServers(...machines)
   const { one: fast, other: slow } = servers
   const { auth } = (await fast.root.write('auth/token/create', { ttl: '60s' })).body
   const token = String(auth?.client_token)
@@ -62,7 +52,7 @@ test('servers whose clocks are 30 s fast and 30 s slow agree on when a token exp
 })
 
 test('a server whose clock is far off is not ready', async () => {
-  await using servers = await twoServers([aMachine(61_000), aMachine(-59_000)])
+  await using servers = await twoServers(aMachine(61_000), aMachine(-59_000))
 
   const { one, other } = servers
   const ready = await Promise.all([one, other].map((server) => server.anonymous.read('/health/ready')))
@@ -111,7 +101,8 @@ async function aKeeper(database: string, replicaName: string, stepped = 0) {
 }
 
 test('a step back of the time of all servers is stored once, so that tokens can refer to it by number', async () => {
-  const database = await newDatabase()
+  await using emptied = await emptyDatabase()
+  const database = emptied.url
   await using one = await aKeeper(database, 'one')
   await using other = await aKeeper(database, 'other')
   await one.setBack(hour, 1_000)

@@ -24,15 +24,15 @@ export const inside = (namespace: string): CallOptions =>
   namespace === '' ? {} : { headers: { 'X-Vault-Namespace': namespace } }
 
 /**
- * A plain HTTP client for a server at a URL or `unix:PATH`, with or without a token. Each request has a
- * connection of its own, unless an agent keeps them.
+ * A plain HTTP client for a server at a URL or `unix:PATH`, with or without a token; a function names the server of
+ * each request. Each request has a connection of its own, unless an agent keeps them.
  */
 export class Client {
-  readonly #url: string
+  readonly #url: string | (() => string)
   readonly #token: string | undefined
   readonly #agent: Agent | false
 
-  constructor(url: string, token?: string, agent: Agent | false = false) {
+  constructor(url: string | (() => string), token?: string, agent: Agent | false = false) {
     this.#url = url
     this.#token = token
     this.#agent = agent
@@ -58,10 +58,11 @@ export class Client {
     const payload = raw ?? (body === undefined ? undefined : JSON.stringify(body))
     const length = payload === undefined ? {} : { 'Content-Length': String(Buffer.byteLength(payload)) }
     const token = this.#token === undefined ? {} : { 'X-Vault-Token': this.#token }
+    const url = typeof this.#url === 'string' ? this.#url : this.#url()
     return new Promise((resolve, reject) => {
-      const socketPath = this.#url.startsWith('unix:') ? this.#url.slice('unix:'.length) : undefined
+      const socketPath = url.startsWith('unix:') ? url.slice('unix:'.length) : undefined
       const sent = request(
-        socketPath === undefined ? this.#url : 'http://localhost',
+        socketPath === undefined ? url : 'http://localhost',
         // as written: a URL would normalise what a test is about
         {
           method,

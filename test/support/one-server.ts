@@ -55,13 +55,13 @@ export async function startOneServer({
  * new one costs as much as a request.
  */
 export const reachedAt = (url: string, server: Server): TestServer =>
-  reachedWith(url, server, new Agent({ keepAlive: true }))
+  reachedBy(new Client(url, undefined, new Agent({ keepAlive: true })), url, server)
 
 /** Likewise, with a new connection for each request. */
-export const reachedAnew = (url: string, server: Server): TestServer => reachedWith(url, server, false)
+export const reachedAnew = (url: string, server: Server): TestServer =>
+  reachedBy(new Client(url), url, server)
 
-function reachedWith(url: string, server: Server, agent: Agent | false): TestServer {
-  const anonymous = new Client(url, undefined, agent)
+export function reachedBy(anonymous: Client, url: string, server: Server): TestServer {
   return {
     url,
     server,

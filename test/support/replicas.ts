@@ -1,11 +1,13 @@
-import { reachedAnew, startOneServer, type TestServer, type TestServerOptions } from './one-server.ts'
+import { Agent } from 'node:http'
+import { Client } from './client.ts'
+import { reachedBy, startOneServer, type TestServer, type TestServerOptions } from './one-server.ts'
 import { emptyDatabase } from './postgres.ts'
 import { TcpProxy } from './tcp-proxy.ts'
 
 /** Servers need the same one. */
 export const sealKey = '5e'.repeat(32)
 
-type ReplicasOptions = Omit<TestServerOptions, 'settings'> & {
+export type ReplicasOptions = Omit<TestServerOptions, 'settings'> & {
   readonly count?: number
   readonly settings?: Record<string, string>
   /** Default: a new one. */
@@ -47,16 +49,16 @@ export async function startReplicas({
 }
 
 /**
- * Two servers that share a database, at one address: connections lead to one and the other in turn. To each
- * server, its copies are too old at any time, so that it reads what the other one has written before it serves
- * a request.
+ * Two servers that share a database. Requests of its clients, and connections to its address, lead to one and the
+ * other in turn. To each server, its copies are too old at any time, so that it reads what the other one has written
+ * before it serves a request.
  */
 export async function startAlternatingServers(options: TestServerOptions): Promise<TestServer> {
   await using started = new AsyncDisposableStack()
   const urls: string[] = []
   let turn = 0
-  const target = () => Number(new URL(urls[turn++ % urls.length] ?? '').port)
-  const proxy = started.use(await TcpProxy.start({ target }))
+  const next = () => urls[turn++ % urls.length] ?? ''
+  const proxy = started.use(await TcpProxy.start({ target: () => Number(new URL(next()).port) }))
   let time = 0
   const steady = () => (time += 2_000)
   const settings = { API_ADDR: proxy.url, ...options.settings }
@@ -66,7 +68,7 @@ export async function startAlternatingServers(options: TestServerOptions): Promi
   const all = servers.map(({ server }) => server)
   const [first] = all
   if (first === undefined) throw new Error('no server was started')
-  return reachedAnew(proxy.url, {
+  return reachedBy(new Client(next, undefined, new Agent({ keepAlive: true })), proxy.url, {
     ...first,
     url: proxy.url,
     drain: async (delayMs) => void (await Promise.all(all.map((server) => server.drain(delayMs)))),

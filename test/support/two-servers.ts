@@ -1,5 +1,5 @@
-import type { TestServer, TestServerOptions } from './one-server.ts'
-import { startReplicas } from './replicas.ts'
+import type { TestServer } from './one-server.ts'
+import { type ReplicasOptions, startReplicas } from './replicas.ts'
 
 export type TwoServers = AsyncDisposable & {
   readonly database: string
@@ -8,7 +8,7 @@ export type TwoServers = AsyncDisposable & {
 }
 
 /** Two servers in this process that share one PostgreSQL database. */
-export async function startTwoServers(options: TestServerOptions = {}): Promise<TwoServers> {
+export async function startTwoServers(options: Omit<ReplicasOptions, 'count'> = {}): Promise<TwoServers> {
   const replicas = await startReplicas(options)
   const [one, other] = replicas.servers
   if (one === undefined || other === undefined) throw new Error('there are not two servers')
