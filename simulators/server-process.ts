@@ -35,7 +35,7 @@ export interface ServerProcess extends AsyncDisposable {
 const sourceFolder = join(import.meta.dirname, '..')
 /** What `npm start` sets. */
 const startScriptFlags = ['--disable-sigusr1', '--heap-growing-percent=80']
-const startScriptMemory = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '32768' }
+const startScriptMemory = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '8192' }
 const startLimitMs = 60_000
 const pollEveryMs = 2
 
