@@ -23,12 +23,7 @@ export async function enableAuditFile(
   })
   if (enabled.status !== 204) throw new Error(`could not enable an audit device: ${enabled.text}`)
   const text = () => readFileSync(path, 'utf8')
-  const entries = () =>
-    text()
-      .trimEnd()
-      .split('\n')
-      .map((line): Json => JSON.parse(line))
-      .filter((entry) => String(entry['type']) === 'request' || String(entry['type']) === 'response')
+  const entries = entriesOf(path)
   return {
     path,
     text,
@@ -38,5 +33,21 @@ export async function enableAuditFile(
       await call()
       return entries().slice(before)
     },
+  }
+}
+
+/** Returns all entries of a file that only grows, each time. It parses only those that are new. */
+function entriesOf(path: string): () => Json[] {
+  const entries: Json[] = []
+  let parsed = 0
+  return () => {
+    const bytes = readFileSync(path)
+    const end = bytes.lastIndexOf('\n') + 1
+    for (const line of bytes.toString('utf8', parsed, end).split('\n').slice(0, -1)) {
+      const entry: Json = JSON.parse(line)
+      if (String(entry['type']) === 'request' || String(entry['type']) === 'response') entries.push(entry)
+    }
+    parsed = end
+    return [...entries]
   }
 }
