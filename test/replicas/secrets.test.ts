@@ -12,7 +12,7 @@ let servers: TwoServers
 let both: readonly TestServer[]
 beforeAll(async () => {
   // hashes of passwords that take no time
-  servers = opened.use(await startTwoServers({ passwordCost: { memory: 8, passes: 1 } }))
+  servers = opened.use(await startTwoServers())
   both = [servers.one, servers.other]
 })
 afterAll(() => opened.disposeAsync())

@@ -5,6 +5,7 @@ import { readConfig } from '../../src/config/config.ts'
 import { StartError } from '../../src/errors.ts'
 import { startServer } from '../../src/server/server.ts'
 import { Client } from './client.ts'
+import { untilClosed } from './one-server.ts'
 
 export type FolderServerOptions = {
   /** Holds `data/` with database and seal key, as if a process had started there. */
@@ -62,7 +63,8 @@ export async function startInFolder(
     mkdirSync(join(options.folder, 'data'), { recursive: true, mode: 0o700 })
   const rootTokens: string[] = []
   const given = (token: string) => void rootTokens.push(token)
-  const server = await startServer(configOf(options), { log, rootToken: { keep: given, tell: given } })
+  const rootToken = { keep: given, tell: given }
+  const server = untilClosed(await startServer(configOf(options), { log, rootToken }))
   const anonymous = new Client(server.url)
   const stop = async () => server[Symbol.asyncDispose]()
   return {

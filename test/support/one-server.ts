@@ -25,6 +25,9 @@ const keepsSignatures = process.env['TEST_SIGNATURES'] !== 'unkept'
 
 export const quietLog = pino({ level: 'silent' })
 
+/** Hashes that take no time. Their cost is part of the stored hash. */
+const cheapHashes = { memory: 8, passes: 1 }
+
 /** No test asks the machine it runs on for an identity. */
 const noHost = { CLOUD_METADATA_ENDPOINT: 'http://127.0.0.1:9' }
 
@@ -45,9 +48,37 @@ export async function startOneServer({
     log: quietLog,
     rootToken: { keep: () => {}, tell: () => {} },
     keepsSignatures,
+    passwordCost: cheapHashes,
     ...parts,
   })
-  return reachedAt(server.url, server)
+  return reachedAt(server.url, untilClosed(server))
+}
+
+/**
+ * The server, which is forgotten when it is closed: variables of test files live as long as the process that runs the
+ * tests, and what a server holds takes 4 MB, through which each collection of garbage would go.
+ */
+export function untilClosed(server: Server): Server {
+  let open: Server | undefined = server
+  const running = (): Server => {
+    if (open === undefined) throw new Error('the server is closed')
+    return open
+  }
+  return {
+    url: server.url,
+    urls: server.urls,
+    metricsPort: server.metricsPort,
+    drain: (delayMs) => running().drain(delayMs),
+    reload: (settings) => running().reload(settings),
+    open: () => running().open(),
+    metrics: () => running().metrics(),
+    readiness: () => running().readiness(),
+    [Symbol.asyncDispose]: async () => {
+      const closing = open
+      open = undefined
+      await closing?.[Symbol.asyncDispose]()
+    },
+  }
 }
 
 /**

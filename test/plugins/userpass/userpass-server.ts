@@ -1,13 +1,10 @@
 import { FakeClock } from '../../support/fake-clock.ts'
 import { startTestServer, type TestServerOptions } from '../../support/start-server.ts'
 
-/** Hashes that take no time. Their cost is part of the stored hash. */
-const cheapHashes = { memory: 8, passes: 1 }
-
 /** A server with a clock of the test, and fresh mounts of the type `userpass`. */
 export async function startUserpassServer(options: TestServerOptions = {}) {
   const clock = new FakeClock()
-  const server = await startTestServer({ clock, passwordCost: cheapHashes, ...options })
+  const server = await startTestServer({ clock, ...options })
   const { root, anonymous } = server
   let mounts = 0
   /** A mount with the user `bob`, whose password is `pw`. */
