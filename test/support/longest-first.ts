@@ -1,10 +1,14 @@
 import { BaseSequencer, type TestSpecification } from 'vitest/node'
 
+/** They collect garbage, which takes least while a process has run few files. */
+const collecting = ['http/heads', 'http/repeated-requests', 'http/closed-server']
+
 /**
  * The files that take longest, first ones first, without `.test.ts`: each would keep one processor busy at the end of
  * a run while the others have nothing to do. Vitest knows the times of an earlier run, but a fresh clone has none.
  */
 const longest = [
+  ...collecting,
   'release/folder',
   'clients/generated',
   'clients/migration',
