@@ -8,10 +8,18 @@ import { startTestServer, type TestServer } from '../../support/start-server.ts'
 const path = 'sys/internal/specs/openapi'
 /** Describes each type of mount. */
 const ofAllTypes = '?generic_mount_paths=true'
+/** Compiles the schema of OpenAPI once. */
+const validator = new Validator()
 let server: TestServer
+/** For root, before any test. */
+let forRoot: Json
+/** Likewise, with mounts as parameters. */
+let ofTypes: Json
 
 beforeAll(async () => {
   server = await startTestServer()
+  forRoot = await documentFor(server.root)
+  ofTypes = await documentFor(server.root, ofAllTypes)
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -50,7 +58,7 @@ async function clientWith(rules: string): Promise<Client> {
 
 /** What the format requires and JSON Schema cannot express. */
 async function expectSound(document: Json): Promise<void> {
-  expect(await new Validator().validate(structuredClone(document))).toEqual({ valid: true })
+  expect(await validator.validate(structuredClone(document))).toEqual({ valid: true })
   const operations = operationsOf(document)
   const ids = operations.map(({ operation }) => operation['operationId'])
   expect(new Set(ids).size).toBe(ids.length)
@@ -87,12 +95,15 @@ function expectStrictSchemas(document: Json): void {
   ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
   ajv.addSchema({ ...document, $id: 'document' })
   const components = keysOf(document['components']?.['schemas'])
-  for (const name of components) ajv.compile({ $ref: `document#/components/schemas/${escaped(name)}` })
   const defaults = [...defaultsIn(document)]
-  const nonconforming = defaults.filter(([at, value]) => !ajv.compile({ $ref: `document#/${at}` })(value))
+  // throws unless the schema is sound
+  const schemaAt = (place: string) => ajv.getSchema(`document#/${place}`)
+  const missing = components.filter((name) => schemaAt(`components/schemas/${escaped(name)}`) === undefined)
+  const nonconforming = defaults.filter(([at, value]) => !schemaAt(at)?.(value))
 
   expect(components.length).toBeGreaterThan(300)
   expect(defaults.length).toBeGreaterThan(30)
+  expect(missing).toEqual([])
   expect(nonconforming).toEqual([])
 }
 
@@ -147,8 +158,8 @@ describe('the document', () => {
     await expectSound(document)
   })
 
-  test('has no envelope whose data is an object or null', async () => {
-    const schemas = (await documentFor(server.root, ofAllTypes))['components']?.['schemas'] ?? {}
+  test('has no envelope whose data is an object or null', () => {
+    const schemas = ofTypes['components']?.['schemas'] ?? {}
 
     const data = Object.entries(schemas).filter(([name]) => name.endsWith('-data'))
     const nullable = data.filter(([, { type }]) => Array.isArray(type))
@@ -184,8 +195,8 @@ describe('the document', () => {
     )
   })
 
-  test('has tags and a summary for every operation', async () => {
-    const operations = operationsOf(await documentFor(server.root))
+  test('has tags and a summary for every operation', () => {
+    const operations = operationsOf(forRoot)
 
     expect(
       operations.filter(({ operation }) => !operation['summary'] || listOf(operation['tags']).length !== 1),
@@ -252,15 +263,13 @@ describe('paths', () => {
     '/health/ready': 'get',
   }
 
-  test.each(Object.entries(offered))('the document includes %s: %s', async (at, verbs) => {
-    const { paths } = await documentFor(server.root)
-
-    expect(keysOf(paths?.[at]).filter(isVerb)).toEqual(verbs.split(' '))
+  test.each(Object.entries(offered))('the document includes %s: %s', (at, verbs) => {
+    expect(keysOf(forRoot['paths']?.[at]).filter(isVerb)).toEqual(verbs.split(' '))
   })
 
   test('each documented path is served', async () => {
     const nodePath = /^\/(?:health\/|sys\/(?:health|init|seal-status|leader|seal|unseal|step-down)$)/
-    const paths = (await pathsFor(server.root)).filter((at) => !nodePath.test(at))
+    const paths = keysOf(forRoot['paths']).filter((at) => !nodePath.test(at))
 
     const helped = await Promise.all(
       paths.map((at) => server.root.read(`${at.slice(1).replaceAll(/\{\w+\}/g, 'x')}?help=1`)),
@@ -269,8 +278,8 @@ describe('paths', () => {
     expect(paths.filter((_, index) => typeof helped[index]?.body['help'] !== 'string')).toEqual([])
   })
 
-  test('no path belongs to the fixture, and all verbs are those of HTTP', async () => {
-    const operations = operationsOf(await documentFor(server.root))
+  test('no path belongs to the fixture, and all verbs are those of HTTP', () => {
+    const operations = operationsOf(forRoot)
 
     expect(
       operations.filter(
@@ -357,13 +366,11 @@ describe('mounts', () => {
 })
 
 describe('operations', () => {
-  const operation = async (at: string, verb: string): Promise<Json> =>
-    (await documentFor(server.root))['paths']?.[at]?.[verb] as Json
-  const schema = async (name: string): Promise<Json> =>
-    (await documentFor(server.root, ofAllTypes))['components']?.['schemas']?.[name] as Json
+  const operation = (at: string, verb: string) => forRoot['paths']?.[at]?.[verb] as Json
+  const schema = (name: string) => ofTypes['components']?.['schemas']?.[name] as Json
 
-  test('a list is a GET with list=true', async () => {
-    const parameters = (await operation('/auth/jwt/role', 'get'))['parameters']
+  test('a list is a GET with list=true', () => {
+    const parameters = operation('/auth/jwt/role', 'get')['parameters']
 
     expect(names(parameters, 'query').sort()).toEqual(['after', 'limit', 'list'])
     expect(listOf(parameters).find((parameter) => String(parameter['name']) === 'list')).toMatchObject({
@@ -372,9 +379,9 @@ describe('operations', () => {
     })
   })
 
-  test('a path that can be read and listed has an operation for each, the list under the path with a trailing slash', async () => {
-    const read = await operation('/sys/policies/acl/{path}', 'get')
-    const list = await operation('/sys/policies/acl/{path}/', 'get')
+  test('a path that can be read and listed has an operation for each, the list under the path with a trailing slash', () => {
+    const read = operation('/sys/policies/acl/{path}', 'get')
+    const list = operation('/sys/policies/acl/{path}/', 'get')
 
     expect([read.summary, list.summary]).toEqual(['Read a policy', 'List the policies of a folder'])
     expect(names(read.parameters, 'query')).not.toContain('list')
@@ -387,24 +394,24 @@ describe('operations', () => {
     ])
   })
 
-  test('open paths need no token, and the others require the header', async () => {
-    const { security, components } = await documentFor(server.root)
+  test('open paths need no token, and the others require the header', () => {
+    const { security, components } = forRoot
 
     expect(security).toEqual([{ token: [] }])
     expect(components?.['securitySchemes']).toMatchObject({
       token: { type: 'apiKey', in: 'header', name: 'X-Vault-Token' },
     })
-    expect((await operation('/auth/jwt/login', 'post'))['security']).toEqual([])
-    expect((await operation('/sys/health', 'get'))['security']).toEqual([])
-    expect((await operation('/sys/seal', 'post'))['security']).toBeUndefined()
-    expect((await operation('/sys/metrics', 'get'))['security']).toEqual([{}, { token: [] }])
-    expect((await operation('/sys/internal/ui/mounts', 'get'))['security']).toEqual([{}, { token: [] }])
-    expect((await operation('/sys/internal/ui/mounts/{path}', 'get'))['security']).toBeUndefined()
-    expect((await operation('/auth/jwt/role/{name}', 'post'))['security']).toBeUndefined()
+    expect(operation('/auth/jwt/login', 'post')['security']).toEqual([])
+    expect(operation('/sys/health', 'get')['security']).toEqual([])
+    expect(operation('/sys/seal', 'post')['security']).toBeUndefined()
+    expect(operation('/sys/metrics', 'get')['security']).toEqual([{}, { token: [] }])
+    expect(operation('/sys/internal/ui/mounts', 'get')['security']).toEqual([{}, { token: [] }])
+    expect(operation('/sys/internal/ui/mounts/{path}', 'get')['security']).toBeUndefined()
+    expect(operation('/auth/jwt/role/{name}', 'post')['security']).toBeUndefined()
   })
 
-  test('every field of a JWT role is present and described, and none is required', async () => {
-    const { properties, required } = await schema('jwt-role-name-post-input')
+  test('every field of a JWT role is present and described, and none is required', () => {
+    const { properties, required } = schema('jwt-role-name-post-input')
 
     expect(keysOf(properties).sort()).toEqual([...Object.keys(roleFields.shape), 'guard'].sort())
     expect(
@@ -415,8 +422,8 @@ describe('operations', () => {
     expect(required).toBeUndefined()
   })
 
-  test('a response is one flat object that describes only members with a value', async () => {
-    const login = await schema('jwt-login-post-answer')
+  test('a response is one flat object that describes only members with a value', () => {
+    const login = schema('jwt-login-post-answer')
 
     expect(keysOf(login['properties'])).toEqual([
       'request_id',
@@ -428,9 +435,9 @@ describe('operations', () => {
       'mount_type',
     ])
     expect(login['required']).toEqual(keysOf(login['properties']))
-    const answers = Object.entries(
-      (await documentFor(server.root, ofAllTypes)).components?.['schemas'] ?? {},
-    ).filter(([name]) => name.endsWith('-answer'))
+    const answers = Object.entries(ofTypes.components?.['schemas'] ?? {}).filter(([name]) =>
+      name.endsWith('-answer'),
+    )
     expect(answers.length).toBeGreaterThan(100)
     for (const [name, answer] of answers) {
       const { allOf, anyOf, oneOf, properties } = answer as Record<string, Json>
@@ -443,10 +450,9 @@ describe('operations', () => {
     }
   })
 
-  test('every parameter and request field is described, and path parameters have an example', async () => {
-    const document = await documentFor(server.root, ofAllTypes)
-    const parameters = operationsOf(document).flatMap(({ operation }) => listOf(operation['parameters']))
-    const inputs = Object.entries(document.components?.['schemas'] ?? {}).filter(([name]) =>
+  test('every parameter and request field is described, and path parameters have an example', () => {
+    const parameters = operationsOf(ofTypes).flatMap(({ operation }) => listOf(operation['parameters']))
+    const inputs = Object.entries(ofTypes.components?.['schemas'] ?? {}).filter(([name]) =>
       name.endsWith('-input'),
     )
     const fields = inputs.flatMap(([name, input]) =>
@@ -474,12 +480,12 @@ describe('operations', () => {
     expect(examples.filter(({ valid }) => !valid)).toEqual([])
   })
 
-  test('no default is empty, because generated clients would send it', async () => {
-    expect(/"default":(?:\[\]|\{\}|null|"")/.exec(JSON.stringify(await documentFor(server.root)))).toBeNull()
+  test('no default is empty, because generated clients would send it', () => {
+    expect(/"default":(?:\[\]|\{\}|null|"")/.exec(JSON.stringify(forRoot))).toBeNull()
   })
 
-  test('every list takes limit and after', async () => {
-    const lists = operationsOf(await documentFor(server.root)).filter(({ operation }) =>
+  test('every list takes limit and after', () => {
+    const lists = operationsOf(forRoot).filter(({ operation }) =>
       names(operation['parameters'], 'query').includes('list'),
     )
 
@@ -495,22 +501,19 @@ describe('operations', () => {
     }
   })
 
-  test('tags are declared and described', async () => {
-    const document = await documentFor(server.root)
-    const declared = listOf(document['tags'])
+  test('tags are declared and described', () => {
+    const declared = listOf(forRoot['tags'])
 
     expect(declared.every((tag) => String(tag['description']).length > 10)).toBe(true)
     expect(declared.map((tag) => String(tag['name']))).toEqual(
       [
-        ...new Set(operationsOf(document).flatMap(({ operation }) => listOf(operation['tags']).map(String))),
+        ...new Set(operationsOf(forRoot).flatMap(({ operation }) => listOf(operation['tags']).map(String))),
       ].sort(),
     )
   })
 
-  test('only fields that must be sent are required', async () => {
-    const inputs = Object.entries(
-      (await documentFor(server.root, ofAllTypes)).components?.['schemas'] ?? {},
-    ) as [string, Json][]
+  test('only fields that must be sent are required', () => {
+    const inputs = Object.entries(ofTypes.components?.['schemas'] ?? {}) as [string, Json][]
     const required = inputs.filter(
       ([name, { required }]) => name.endsWith('-input') && required !== undefined,
     )
@@ -569,24 +572,22 @@ describe('operations', () => {
     })
   })
 
-  test('a field has one form, the most expressive on the wire, and its default', async () => {
-    expect(await schema('jwt-role-name-post-input')).toMatchObject({
+  test('a field has one form, the most expressive on the wire, and its default', () => {
+    expect(schema('jwt-role-name-post-input')).toMatchObject({
       properties: {
         bound_audiences: { type: 'array', items: { type: 'string' } },
         bound_claims: { type: 'object' },
       },
     })
-    expect(await schema('token-create-post-input')).toMatchObject({
+    expect(schema('token-create-post-input')).toMatchObject({
       properties: { renewable: { type: 'boolean', default: true } },
     })
   })
 
-  test('a secret is write-only and not a field of the response', async () => {
-    expect((await schema('jwt-config-post-input'))['properties']?.['oidc_client_secret']?.['writeOnly']).toBe(
-      true,
-    )
-    expect((await schema('jwt-login-post-input'))['properties']?.['jwt']?.['writeOnly']).toBe(true)
-    expect((await schema('jwt-config-get-data'))['properties']).not.toHaveProperty('oidc_client_secret')
+  test('a secret is write-only and not a field of the response', () => {
+    expect(schema('jwt-config-post-input')['properties']?.['oidc_client_secret']?.['writeOnly']).toBe(true)
+    expect(schema('jwt-login-post-input')['properties']?.['jwt']?.['writeOnly']).toBe(true)
+    expect(schema('jwt-config-get-data')['properties']).not.toHaveProperty('oidc_client_secret')
   })
 
   test.each([
@@ -619,8 +620,8 @@ describe('operations', () => {
     { at: '/sys/mounts/{path}/tune', verb: 'post', id: 'mounts-tune-configuration-parameters' },
     { at: '/sys/remount', verb: 'post', id: 'remount' },
     { at: '/sys/remount/status/{migration_id}', verb: 'get', id: 'remount-status' },
-  ])('$verb $at has the operation id that other clients know', async ({ at, verb, id }) => {
-    expect((await operation(at, verb))['operationId']).toBe(id)
+  ])('$verb $at has the operation id that other clients know', ({ at, verb, id }) => {
+    expect(operation(at, verb)['operationId']).toBe(id)
   })
 
   test.each([
@@ -629,17 +630,16 @@ describe('operations', () => {
     { at: '/sys/seal', says: { 'x-vault-sudo': true } },
     { at: '/sys/health', says: { 'x-vault-unauthenticated': true } },
     { at: '/auth/jwt/login', says: { 'x-vault-unauthenticated': true } },
-  ])('$at says as Vault does whether it needs a token and sudo', async ({ at, says }) => {
-    const item = Object.entries((await documentFor(server.root))['paths'] ?? {}).find(([one]) => one === at)
+  ])('$at says as Vault does whether it needs a token and sudo', ({ at, says }) => {
+    const item = Object.entries(forRoot['paths'] ?? {}).find(([one]) => one === at)
 
     const said = Object.entries(item?.[1] ?? {}).filter(([name]) => name.startsWith('x-'))
     expect(Object.fromEntries(said)).toEqual(says)
   })
 
-  test('tuning a mount has its own fields', async () => {
-    const fieldsOf = async (name: string) => Object.keys((await schema(name))['properties'] ?? {})
-    const [enabled, tuned] = await Promise.all(
-      ['system-mounts-path-post-input', 'system-mounts-path-tune-post-input'].map(fieldsOf),
+  test('tuning a mount has its own fields', () => {
+    const [enabled, tuned] = ['system-mounts-path-post-input', 'system-mounts-path-tune-post-input'].map(
+      (name) => keysOf(schema(name)['properties']),
     )
 
     expect(enabled).toEqual(expect.arrayContaining(['type', 'config']))
@@ -648,10 +648,7 @@ describe('operations', () => {
     expect(tuned).not.toContain('type')
   })
 
-  test('a path that takes any fields says so', async () => {
-    expect(await schema('cubbyhole-path-post-input')).toMatchObject({
-      type: 'object',
-      additionalProperties: {},
-    })
+  test('a path that takes any fields says so', () => {
+    expect(schema('cubbyhole-path-post-input')).toMatchObject({ type: 'object', additionalProperties: {} })
   })
 })
