@@ -14,6 +14,7 @@ import { chunked, head, Wire } from './wire.ts'
 
 const authority = new Authority()
 const strangers = new Authority()
+const ofGate = authority.sign('gate')
 let folder: Awaited<ReturnType<typeof temporaryFolder>>
 
 beforeAll(async () => {
@@ -36,7 +37,7 @@ function writePair({ cert, key }: { cert: string; key: string }): void {
 const tlsSettings = () => ({ TLS_CERT_FILE: folder.file('cert.pem'), TLS_KEY_FILE: folder.file('key.pem') })
 
 async function startTls(settings: Record<string, string> = {}, parts = {}): Promise<TestServer> {
-  writePair(authority.sign('gate'))
+  writePair(ofGate)
   return startTestServer({ settings: { ...tlsSettings(), ...settings }, ...parts })
 }
 

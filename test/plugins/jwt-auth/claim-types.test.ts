@@ -1,19 +1,29 @@
 import { expect, test } from 'vitest'
-import { borrowServer } from '../../support/borrowed-server.ts'
 import { openJwtDesk } from '../../support/jwt-desk.ts'
+import { shared } from '../../support/shared.ts'
 import { aSigner } from './signer.ts'
 
 const signer = aSigner('ES256')
 const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: 'gate' }
+const ofFile = shared(() => openJwtDesk())
 
-/** A login whose token has this JSON text as the claim `c`, or at `/d/c`, if there is one. */
+/** The desk, without the role `r`. */
+async function cleared() {
+  const desk = await ofFile()
+  await desk.root.delete('auth/jwt/role/r')
+  return desk
+}
+
+let people = 0
+
+/** A login of somebody new whose token has this JSON text as the claim `c`, or at `/d/c`, if there is one. */
 async function loginWith(json: string | undefined, fields: object) {
-  await using server = await borrowServer()
-  await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+  const server = await cleared()
+  await server.configure({ jwt_validation_pubkeys: [signer.pem] })
   await server.root.write('auth/jwt/role/r', { ...role, ...fields })
   const now = Math.floor(Date.now() / 1000)
   const claim = json === undefined ? '' : `,"c" : ${json}, "d": { "x": 1, "c":${json} }`
-  const jwt = signer.sign(`{"sub":"joe","aud":"gate","iat":${now},"exp":${now + 600}${claim}}`)
+  const jwt = signer.sign(`{"sub":"joe-${++people}","aud":"gate","iat":${now},"exp":${now + 600}${claim}}`)
   const { status, body } = await server.anonymous.write('auth/jwt/login', { role: 'r', jwt })
   const metadata = body.auth?.['metadata'] as unknown as Record<string, string> | undefined
   return { status, error: String(body.errors?.[0] ?? ''), metadata, policies: body.auth?.['token_policies'] }
@@ -83,7 +93,8 @@ test('a policy that a whole number names has all its digits', async () => {
 })
 
 test('user_claim stays a text', async () => {
-  await using desk = await openJwtDesk()
+  const desk = await cleared()
+  await desk.configure({})
   await desk.role('r', { user_claim: 'n' })
 
   const { body } = await desk.anonymous.write('auth/jwt/login', { role: 'r', jwt: desk.jwt({ n: 5 }) })
@@ -92,20 +103,21 @@ test('user_claim stays a text', async () => {
 })
 
 test('the settings are always read back', async () => {
-  await using desk = await openJwtDesk()
-  const fresh = (await desk.root.read('auth/jwt/role/dev')).body.data
-  await desk.role('dev', { claim_mappings_text_only: true, groups_claim_type: 'object_keys' })
-  await desk.role('dev', { token_ttl: 60 })
+  const desk = await cleared()
+  await desk.role('r')
+  const fresh = (await desk.root.read('auth/jwt/role/r')).body.data
+  await desk.role('r', { claim_mappings_text_only: true, groups_claim_type: 'object_keys' })
+  await desk.role('r', { token_ttl: 60 })
 
   expect(fresh).toMatchObject({ claim_mappings_text_only: false, groups_claim_type: 'list' })
-  expect((await desk.root.read('auth/jwt/role/dev')).body.data).toMatchObject({
+  expect((await desk.root.read('auth/jwt/role/r')).body.data).toMatchObject({
     claim_mappings_text_only: true,
     groups_claim_type: 'object_keys',
   })
 })
 
 async function written(field: string, value: unknown) {
-  await using server = await borrowServer()
+  const server = await cleared()
   const path = field === 'provider_config' ? 'auth/jwt/config' : 'auth/jwt/role/r'
   const more = field === 'provider_config' ? { jwt_validation_pubkeys: [signer.pem] } : role
   const { status, body } = await server.root.write(path, { ...more, [field]: value })
@@ -173,7 +185,8 @@ test.each([
   ['object_keys', [{}], 'value map[] in groups claim could not be parsed as string'],
   ['object_keys', undefined, absent],
 ])('groups_claim_type %s reads %j as %j', async (groups_claim_type, g, expected) => {
-  await using desk = await openJwtDesk()
+  const desk = await cleared()
+  await desk.configure({})
   await desk.role('r', { groups_claim: 'g', groups_claim_type })
   const { status, body } = await desk.root.write('auth/jwt/explain', { role: 'r', jwt: desk.jwt({ g }) })
   const login = await desk.anonymous.write('auth/jwt/login', { role: 'r', jwt: desk.jwt({ g }) })
@@ -183,7 +196,8 @@ test.each([
 })
 
 test('a token without groups is accepted where they are optional', async () => {
-  await using desk = await openJwtDesk()
+  const desk = await cleared()
+  await desk.configure({})
   await desk.role('r', { groups_claim: 'g', groups_claim_type: 'object_keys', groups_claim_optional: true })
 
   expect((await desk.anonymous.write('auth/jwt/login', { role: 'r', jwt: desk.jwt() })).status).toBe(200)

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { parsePolicyTemplate } from '../../../src/plugins/jwt-auth/checks/policy-templates.ts'
-import { borrowServer } from '../../support/borrowed-server.ts'
 import { openJwtDesk } from '../../support/jwt-desk.ts'
+import { shared } from '../../support/shared.ts'
 import { begin, confirmed, directRole, poll, withDirect } from './oidc/polled-login.ts'
 import { startSmallProvider, writeRole } from './oidc/small-provider.ts'
 
@@ -11,9 +11,18 @@ const role = (token_policies: unknown, more: object = {}) => ({
   ...more,
 })
 
+const ofFile = shared(() => openJwtDesk())
+
+/** The desk, without the role `t`. */
+async function cleared() {
+  const desk = await ofFile()
+  await desk.root.delete('auth/jwt/role/t')
+  return desk
+}
+
 /** A login with the role `t`, whose policies claims name. */
 async function loginWith(token_policies: unknown, claims: Record<string, unknown>) {
-  await using desk = await openJwtDesk()
+  const desk = await cleared()
   await desk.role('t', role(token_policies))
   return await desk.anonymous.write('auth/jwt/login', { role: 't', jwt: desk.jwt(claims) })
 }
@@ -65,7 +74,7 @@ test.each([
   '{{ .a',
   '{{}}',
 ])('the template %j is refused at the write', async (text) => {
-  await using server = await borrowServer()
+  const server = await cleared()
   const sent = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'a' }
 
   const { status, body } = await server.root.write('auth/jwt/role/t', { ...sent, ...role(['a', text]) })
@@ -88,18 +97,19 @@ test('a long template takes linear time', () => {
 })
 
 test('the setting is always read back, kept by a write without it, and no default', async () => {
-  await using desk = await openJwtDesk()
+  const desk = await cleared()
+  await desk.role('t')
   const setting = async () =>
-    (await desk.root.read('auth/jwt/role/dev')).body.data?.['token_policies_template_claims']
+    (await desk.root.read('auth/jwt/role/t')).body.data?.['token_policies_template_claims']
   const before = await setting()
-  await desk.role('dev', { token_policies_template_claims: true })
-  await desk.role('dev', { token_ttl: 60 })
+  await desk.role('t', { token_policies_template_claims: true })
+  await desk.role('t', { token_ttl: 60 })
 
   expect([before, await setting()]).toEqual([false, true])
 })
 
 test('without the setting, braces are letters', async () => {
-  await using desk = await openJwtDesk()
+  const desk = await cleared()
   await desk.role('t', { token_policies: ['p-{{ .team }}'] })
   const { body } = await desk.anonymous.write('auth/jwt/login', { role: 't', jwt: desk.jwt({ team: 'a' }) })
 
@@ -107,7 +117,7 @@ test('without the setting, braces are letters', async () => {
 })
 
 test('a login in the headers of a request has the policies that its claims name', async () => {
-  await using desk = await openJwtDesk()
+  const desk = await cleared()
   await desk.role('t', role(['{{ .team }}']))
   const at = (team: string) => desk.ask('kv/x', desk.head({ role: 't', jwt: desk.jwt({ team }) }))
 
@@ -143,7 +153,7 @@ test.each([
 })
 
 test('the linter names a template without a text in front, and no template as a missing policy', async () => {
-  await using desk = await openJwtDesk()
+  const desk = await cleared()
   await desk.role('t', role(['{{ .team }}', 'p-{{ .team }}', 'gone']))
 
   const { body } = await desk.root.read('auth/jwt/lint?role=t')

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { serversInTurn } from '../../support/of-one-server.ts'
 import { startPods, told } from './pods.ts'
 
-test('thousands of bad tokens of one address cost the cluster nothing, or sixteen reviews at a time', async () => {
+test('hundreds of bad tokens of one address cost the cluster nothing, or sixteen reviews at a time', async () => {
   await using own = await startPods({ settings: { TRUSTED_PROXIES: '127.0.0.1' } })
   const at = await own.mount()
   const from = (address: string, jwt: string) =>
@@ -18,11 +18,11 @@ test('thousands of bad tokens of one address cost the cluster nothing, or sixtee
   const [foreign, forged] = [await unsigned({ aud: ['x'] }), await unsigned({})]
   own.cluster.requests.length = 0
 
-  const strangers = await Promise.all(Array.from({ length: 1000 }, () => from('10.0.0.1', foreign)))
+  const strangers = await Promise.all(Array.from({ length: 200 }, () => from('10.0.0.1', foreign)))
   const costless = own.cluster.requests.length
   const [others, ...forgeries] = await Promise.all([
     own.cluster.token().then((jwt) => from('10.0.0.2', jwt)),
-    ...Array.from({ length: 500 }, () => from('10.0.0.1', forged)),
+    ...Array.from({ length: 100 }, () => from('10.0.0.1', forged)),
   ])
 
   expect(new Set(strangers.map(({ status }) => status))).toEqual(new Set([403]))

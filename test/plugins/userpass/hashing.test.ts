@@ -62,14 +62,18 @@ test('a name that was locked while a login waited costs no hash', async () => {
   await expect(refused).rejects.toThrow('locked')
 })
 
-/** Sends logins from a loopback address without a pause, until the returned function is called. */
+/**
+ * Sends logins from a loopback address, one after the other, until the returned function is called. A refused one is
+ * sent again after a moment.
+ */
 function flood(url: string, localAddress: string): () => void {
   const agent = new Agent({ keepAlive: true })
   let isOver = false
   const send = () => {
     if (isOver) return
     const sent = request(url, { method: 'POST', agent, localAddress }, (answer) => {
-      answer.resume().once('end', send)
+      const next = () => (answer.statusCode === 429 ? setTimeout(send, 50).unref() : send())
+      answer.resume().once('end', next)
     })
     sent.on('error', () => undefined).end(JSON.stringify({ password: 'guess' }))
   }

@@ -14,7 +14,6 @@ import {
 } from './small-provider.ts'
 
 const signer = aSigner('RS256', { kid: 'r' })
-const names = hostileTokens(signer, { sub: 'alice' }).map(([name]) => name)
 
 async function fixture() {
   const provider = await startSmallProvider()
@@ -62,9 +61,9 @@ async function byForm(server: TestServer, provider: SmallProvider, tokenOf: Toke
 describe('malicious ID tokens, by code and by form', () => {
   const sharedFixture = shared(fixture)
 
-  test.each(names)('%s is refused with 400', async (name) => {
+  test.each(Object.keys(hostileTokens(signer, {})))('%s is refused with 400', async (name) => {
     const { provider, server } = await sharedFixture()
-    const hostile: TokenOf = (claims) => new Map(hostileTokens(signer, claims)).get(name) ?? ''
+    const hostile: TokenOf = (claims) => hostileTokens(signer, claims)[name]?.() ?? ''
 
     for (const way of [byCode, byForm]) {
       const told = await way(server, provider, hostile)
