@@ -16,8 +16,8 @@ const points = [
 export type FailPoint = (typeof points)[number]
 
 /**
- * What happens at an armed fail point: the engine's error for a full, read-only or broken disk, or the sudden
- * end of the writing thread or the process.
+ * What happens at an armed fail point: the engine's error for a full, read-only or broken disk, the sudden end of the
+ * writing thread or the process, or a wait until `disarm`.
  */
 const failures = {
   full: 'SQLITE_FULL',
@@ -25,6 +25,7 @@ const failures = {
   io: 'SQLITE_IOERR_WRITE',
   'end-thread': '',
   kill: '',
+  hang: '',
 }
 export type Failure = keyof typeof failures
 

@@ -55,6 +55,11 @@ export class Faults<Point extends string, Failure extends string> {
     Atomics.store(this.#cells, this.#cell(point, failureSlot), armed)
   }
 
+  /** Whether what was armed has yet to happen, or happens at each pass. */
+  isArmed(point: Point): boolean {
+    return Atomics.load(this.#cells, this.#cell(point, failureSlot)) !== 0
+  }
+
   /** Ends the arming of `point`, and what hangs there continues. Returns whether it was still armed. */
   disarm(point: Point): boolean {
     const cell = this.#cell(point, failureSlot)
@@ -78,7 +83,7 @@ export class Faults<Point extends string, Failure extends string> {
     // in a worker this ends only the thread
     if (failure === 'end-thread') process.exit()
     if (failure === 'kill') process.kill(process.pid, 'SIGKILL')
-    else if (failure === 'hang') Atomics.wait(this.#cells, cell, armed)
+    else if (failure === 'hang') Atomics.wait(this.#cells, cell, this.#rules.isLasting ? armed : 0)
     else throw Object.assign(new Error(`injected at ${point}`), { code })
     return undefined
   }

@@ -1,64 +1,85 @@
-import { existsSync } from 'node:fs'
-import { writeFile } from 'node:fs/promises'
-import { Agent } from 'node:http'
+import { copyFile } from 'node:fs/promises'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Directory } from '../../../simulators/directory/directory.ts'
 import type { Operation } from '../../../simulators/directory/operations.ts'
 import { startDirectory } from '../../../simulators/directory/start-directory.ts'
-import { startServerProcess } from '../../../simulators/server-process.ts'
-import type { FailPoint } from '../../../src/storage/faults.ts'
-import { programFile } from '../../support/bundled.ts'
-import { Client } from '../../support/client.ts'
+import { StorageFaults } from '../../../src/storage/faults.ts'
+import type { Client } from '../../support/client.ts'
+import { hastyCloudTimes } from '../../support/hasty-cloud-times.ts'
+import { startTestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { guids } from './cloud-fixture.ts'
 import { until } from './credential-steps.ts'
 
-const entry = programFile('test/support/cloud-server.ts')
+const moments = ['storage.before-commit', 'storage.after-commit'] as const
+type Moment = (typeof moments)[number]
 
-/** A stand-in and a store that survive the servers that the tests kill. */
+/**
+ * A stand-in, and servers in this process that crash. At the moment of a crash, the writes of a server hang and its
+ * files are copied. Then it ends while the stand-in is down, and tries nothing again, so that nothing it still does
+ * has an effect. The next one starts with the copy, as after kill -9.
+ */
 async function aWorld() {
   const stack = new AsyncDisposableStack()
   const folder = stack.use(await temporaryFolder())
   const directory = stack.use(await startDirectory())
-  const killFile = folder.file('kill')
-  const environment = {
-    CLOUD_AUTHORITY_HOST: directory.authorityUrl,
-    CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
-    CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
-    CLOUD_CA_FILE: directory.caFile,
-    KILL_FILE: killFile,
+  const launch = async (store: string, patienceMs = 300) => {
+    const faults = new StorageFaults()
+    const ending = new AbortController()
+    const times = hastyCloudTimes(patienceMs)
+    const pause = async (milliseconds: number, signal = ending.signal) => {
+      await times.pause(milliseconds, AbortSignal.any([signal, ending.signal]))
+      ending.signal.throwIfAborted()
+    }
+    const server = await startTestServer({
+      settings: {
+        STORAGE: `sqlite:${store}`,
+        SEAL_KEY_FILE: folder.file('seal.key'),
+        DEFAULT_MOUNTS: 'cloud=cloud',
+      },
+      environment: {
+        CLOUD_AUTHORITY_HOST: directory.authorityUrl,
+        CLOUD_DIRECTORY_ENDPOINT: directory.directoryUrl,
+        CLOUD_RESOURCE_MANAGER_ENDPOINT: directory.resourceManagerUrl,
+        CLOUD_CA_FILE: directory.caFile,
+      },
+      faults,
+      cloudTimes: { ...times, pause },
+    })
+    return { server, faults, ending, store }
   }
-  const launch = async (patienceMs = 300) => {
-    const more = { ...environment, PATIENCE_MS: String(patienceMs) }
-    const server = await startServerProcess({ folder: folder.path, entry, environment: more })
-    return { server, root: new Client(server.url, server.rootToken, new Agent({ keepAlive: true })) }
-  }
-  let current = await launch()
-  stack.defer(() => current.server.stop('SIGKILL'))
-  await configure(current.root, directory)
+  let crashes = 0
+  let current = await launch(folder.file('0.db'))
+  stack.defer(() => current.server[Symbol.asyncDispose]())
+  await configure(current.server.root, directory)
   return {
     directory,
     get root() {
-      return current.root
+      return current.server.root
     },
-    /** Resolves when the server has killed itself. */
-    killed: () => current.server.ended,
-    /** Makes the server kill itself during a later write. */
-    arm: async (point: FailPoint, skip: number) => {
-      await writeFile(killFile, `${point} ${skip}`)
-      process.kill(current.server.pid, 'SIGUSR2')
-      await until(() => !existsSync(killFile))
-    },
+    /** Makes a later write hang at this moment. */
+    arm: (moment: Moment, skip: number) => current.faults.arm(moment, 'hang', skip),
+    /** Resolves when that write hangs. */
+    hangs: () => until(() => !moments.some((moment) => current.faults.isArmed(moment))),
     /**
-     * Kills the server and starts the next one. Requests that are held upstream are released in between,
+     * Lets the server crash and starts the next one. Requests that are held upstream are released in between,
      * unless they are meant to come late. The next server looks this long for what it does not find.
      */
-    restart: async ({ isLate = false, patienceMs = 300 } = {}) => {
-      await current.server.stop('SIGKILL')
+    crash: async ({ isLate = false, patienceMs = 300 } = {}) => {
+      const { server, faults, ending, store } = current
+      faults.arm('storage.before-commit', 'hang')
+      crashes += 1
+      const copy = folder.file(`${crashes}.db`)
+      for (const part of ['', '-wal']) await copyFile(`${store}${part}`, `${copy}${part}`)
+      await directory.goDown()
+      ending.abort()
+      for (const moment of moments) faults.disarm(moment)
+      await server[Symbol.asyncDispose]()
+      await directory.comeBack()
       if (!isLate) directory.release()
       directory.clearFaults()
       directory.journal.clear()
-      current = await launch(patienceMs)
+      current = await launch(copy, patienceMs)
     },
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
@@ -157,7 +178,7 @@ beforeEach(() => {
 afterEach(async () => void (await asking(world.root.write('sys/leases/revoke-prefix/cloud/creds'))))
 afterAll(() => world[Symbol.asyncDispose]())
 
-describe('kill -9 while a credential is issued', () => {
+describe('a crash while a credential is issued', () => {
   test('after each of the calls took effect upstream: the next start undoes all of them', async () => {
     const { directory } = world
     const cut: Promise<unknown>[] = []
@@ -170,7 +191,7 @@ describe('kill -9 while a credential is issued', () => {
     const applications = () => living(directory).filter(({ kind }) => kind === 'application')
     await until(() => applications().length === cut.length)
 
-    await world.restart()
+    await world.crash()
     await Promise.all(cut)
 
     await until(async () => (await debris(world.root)).length === 0)
@@ -186,11 +207,12 @@ describe('kill -9 while a credential is issued', () => {
     'at $point of write $skip: the credential has its lease or does not exist',
     async ({ point, skip, isThere }) => {
       const { directory } = world
-      await world.arm(point, skip)
-      await asking(world.root.read('cloud/creds/ci'))
+      world.arm(point, skip)
+      const cut = asking(world.root.read('cloud/creds/ci'))
+      await world.hangs()
 
-      await world.killed()
-      await world.restart()
+      await world.crash()
+      await cut
 
       await until(async () => (await debris(world.root)).length === 0)
       expect(living(directory).map(({ kind }) => kind)).toEqual(
@@ -201,7 +223,7 @@ describe('kill -9 while a credential is issued', () => {
   )
 })
 
-describe('kill -9 while a credential is made ahead', () => {
+describe('a crash while a credential is made ahead', () => {
   test.each([
     { point: 'storage.before-commit', skip: 1 },
     { point: 'storage.after-commit', skip: 1 },
@@ -212,11 +234,12 @@ describe('kill -9 while a credential is made ahead', () => {
     'at $point of write $skip: the pool is filled after the next start, and nothing else is left',
     async ({ point, skip }) => {
       const { directory } = world
-      await world.arm(point, skip)
-      await asking(pooled('ahead', 1))
+      world.arm(point, skip)
+      const cut = asking(pooled('ahead', 1))
+      await world.hangs()
 
-      await world.killed()
-      await world.restart()
+      await world.crash()
+      await cut
 
       await until(async () => (await pool(world.root, 'ahead'))?.ready === 1)
       await until(async () => (await debris(world.root)).length === 0)
@@ -233,7 +256,7 @@ describe('kill -9 while a credential is made ahead', () => {
     await asking(pooled('ahead', 4))
     await directory.journal.arrived('createApplication')
 
-    await world.restart()
+    await world.crash()
 
     await until(async () => (await pool(world.root, 'ahead'))?.ready === 4)
     await until(async () => (await debris(world.root)).length === 0)
@@ -243,7 +266,7 @@ describe('kill -9 while a credential is made ahead', () => {
   })
 })
 
-describe('kill -9 while a credential of the pool is handed out', () => {
+describe('a crash while a credential of the pool is handed out', () => {
   test.each([
     { point: 'storage.before-commit', skip: 0, fate: 'is still in the pool' },
     { point: 'storage.after-commit', skip: 0, fate: 'is undone' },
@@ -262,11 +285,12 @@ describe('kill -9 while a credential of the pool is handed out', () => {
     await pooled(name, 2)
     await until(async () => (await pool(world.root, name))?.error !== '')
     await until(async () => (await debris(world.root)).length === 0)
-    await world.arm(point, skip)
-    await asking(world.root.read(`cloud/creds/${name}`))
+    world.arm(point, skip)
+    const cut = asking(world.root.read(`cloud/creds/${name}`))
+    await world.hangs()
 
-    await world.killed()
-    await world.restart()
+    await world.crash()
+    await cut
 
     await until(async () => (await debris(world.root)).length === 0)
     const left = living(directory).filter(({ clientId }) => clientId === made?.clientId)
@@ -295,7 +319,7 @@ const updates = [
   { name: 'allowed', operation: 'assignAppRole', removal: 'listAppRoleAssignments', grant: orderReader },
 ] as const
 
-test('kill -9 in updates of roles: what takes effect after the first undo is undone too', async () => {
+test('a crash in updates of roles: what takes effect after the first undo is undone too', async () => {
   const { directory, root } = world
   for (const { name } of updates)
     await root.write(`cloud/roles/${name}`, {
@@ -313,7 +337,7 @@ test('kill -9 in updates of roles: what takes effect after the first undo is und
   }
 
   // what it looks for must not be given up before it is released, on a busy machine either
-  await world.restart({ isLate: true, patienceMs: 10_000 })
+  await world.crash({ isLate: true, patienceMs: 10_000 })
   await Promise.all(cut)
   await allArrived(updates.map(({ removal }) => removal))
   await until(
@@ -342,7 +366,7 @@ const trusts = [
   },
 ] as const
 
-test('kill -9 in changes of federated roles: their trust agrees with the role, however late the call takes effect', async () => {
+test('a crash in changes of federated roles: their trust agrees with the role, however late the call takes effect', async () => {
   const { directory, root } = world
   const roles = trusts.map((one) => {
     const { id } = directory.admin.addApplication({ displayName: `trusting ${one.what}` })
@@ -362,7 +386,7 @@ test('kill -9 in changes of federated roles: their trust agrees with the role, h
     await directory.journal.arrived(operation)
   }
 
-  await world.restart({ isLate: true })
+  await world.crash({ isLate: true })
   await Promise.all(cut)
   await allArrived(trusts.map(({ repair }) => repair))
   directory.release()
@@ -374,7 +398,7 @@ test('kill -9 in changes of federated roles: their trust agrees with the role, h
   await world.root.delete('cloud/roles/deletion')
 })
 
-test('kill -9 in revocations, after each of their calls: the next start ends them', async () => {
+test('a crash in revocations, after each of their calls: the next start ends them', async () => {
   const { directory } = world
   for (const [at, operation] of revocation.entries()) {
     const { body } = await world.root.read('cloud/creds/granted')
@@ -385,7 +409,7 @@ test('kill -9 in revocations, after each of their calls: the next start ends the
     await allArrived(revocation.slice(at))
   }
 
-  await world.restart()
+  await world.crash()
 
   await until(
     async () => (await leases(world.root, 'granted')) === 404 && (await debris(world.root)).length === 0,
@@ -393,7 +417,7 @@ test('kill -9 in revocations, after each of their calls: the next start ends the
   expect(living(directory)).toEqual([])
 })
 
-test('kill -9 in rotations of static roles, after each of their calls: the stored passwords work, and no other is left', async () => {
+test('a crash in rotations of static roles, after each of their calls: the stored passwords work, and no other is left', async () => {
   const { directory } = world
   const roles = ['added', 'proved', 'replaced'].map((name) => {
     const { id, appId } = directory.admin.addApplication({ displayName: name })
@@ -415,7 +439,7 @@ test('kill -9 in rotations of static roles, after each of their calls: the store
   }
   expect(passwords(directory).length).toBe(before.length + 2)
 
-  await world.restart()
+  await world.crash()
   await Promise.all(cut)
 
   await until(async () => (await debris(world.root)).length === 0)
@@ -428,7 +452,7 @@ test('kill -9 in rotations of static roles, after each of their calls: the store
   expect(passwords(directory)).toEqual([])
 })
 
-describe('kill -9 around a forced revocation', () => {
+describe('a crash around a forced revocation', () => {
   const refuseRemovals = () => {
     for (const operation of [
       'deleteRoleAssignment',
@@ -451,11 +475,12 @@ describe('kill -9 around a forced revocation', () => {
       const { directory } = world
       expect((await world.root.read('cloud/creds/ci')).status).toBe(200)
       refuseRemovals()
-      await world.arm(point, 0)
-      await asking(world.root.write('sys/leases/revoke-force/cloud/creds/ci'))
+      world.arm(point, 0)
+      const cut = asking(world.root.write('sys/leases/revoke-force/cloud/creds/ci'))
+      await world.hangs()
 
-      await world.killed()
-      await world.restart()
+      await world.crash()
+      await cut
 
       expect(
         [await leases(world.root), (await debris(world.root)).length > 0].filter(
@@ -477,7 +502,7 @@ describe('kill -9 around a forced revocation', () => {
     const cut = asking(world.root.delete('sys/mounts/cloud'))
     await until(async () => (await world.root.read('cloud/config')).status === 404)
 
-    await world.restart()
+    await world.crash()
     await cut
 
     await until(() => living(directory).length === 0)
