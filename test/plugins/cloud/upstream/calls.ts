@@ -25,55 +25,73 @@ export type Prepared = {
   readonly unassigned: { readonly resourceId: string; readonly appRoleId: string }
 }
 
-/** One object of each kind that a call can be about. */
-export async function prepare({ directory, upstream, clock, call }: Aimed): Promise<Prepared> {
-  const {
-    id: applicationId,
-    appId,
-    servicePrincipalId: principalId,
-  } = directory.admin.addApplication({ displayName: 'target' })
-  const endDateTime = new Date(clock.now() + 3_600_000).toISOString()
-  const lonely = await upstream.directory.createApplication({ displayName: 'lonely' }, call())
-  const deleted = await upstream.directory.createApplication({ displayName: 'deleted' }, call())
-  await upstream.directory.deleteApplication(deleted.id, call())
+/** What the stand-in has from its beginning, and no call changes. */
+type Fixtures = Pick<Prepared, 'definitionId' | 'ordersAppId' | 'ordersId'> & {
+  readonly appRoleIds: { readonly held: string; readonly unassigned: string }
+}
+
+async function findFixtures({ directory, upstream, call }: Aimed): Promise<Fixtures> {
   const [definition] = await upstream.resourceManager.findRoleDefinitions('Reader', undefined, call())
   if (definition === undefined) throw new Error('Reader is a fixture')
-  const { scope } = directory.admin.addResourceGroup('web')
-  const assignment = await upstream.resourceManager.putRoleAssignment(
-    { scope, name: randomUUID(), roleDefinitionId: definition.id, principalId },
-    call(),
-  )
-  const principalPassword = await upstream.directory.addServicePrincipalPassword(
-    principalId,
-    { displayName: 'p', endDateTime },
-    call(),
-  )
-  const groupId = directory.admin.addGroup(`team ${randomUUID()}`).id
-  await upstream.directory.addGroupMember(groupId, principalId, call())
   const orders = await upstream.directory.findResource(directory.orders.appId, call())
   const [read, write] = orders?.appRoles ?? []
   if (orders === undefined || read === undefined || write === undefined)
     throw new Error('orders is a fixture')
-  const held = { resourceId: orders.id, appRoleId: read.id }
-  const heldAppRoleId = await upstream.directory.assignAppRole(principalId, held, call())
   return {
-    applicationId,
-    appId,
-    principalId,
-    groupId,
-    lonelyAppId: lonely.appId,
-    deletedId: deleted.id,
     definitionId: definition.id,
-    scope,
-    assignmentId: assignment.id,
-    keyId: directory.admin.addPassword(applicationId).keyId,
-    principalKeyId: principalPassword.keyId,
-    endDateTime,
-    trustName: directory.admin.addTrust(applicationId, { issuer: 'https://gate', subject: 'other' }).name,
     ordersAppId: directory.orders.appId,
     ordersId: orders.id,
-    heldAppRoleId,
-    unassigned: { resourceId: orders.id, appRoleId: write.id },
+    appRoleIds: { held: read.id, unassigned: write.id },
+  }
+}
+
+/** One object of each kind that a call can be about. */
+async function makeObjects(
+  { directory: { admin }, upstream, clock, call }: Aimed,
+  { appRoleIds, ...fixtures }: Fixtures,
+): Promise<Prepared> {
+  const { definitionId, ordersId } = fixtures
+  const target = admin.addApplication({ displayName: 'target' })
+  const principalId = target.servicePrincipalId
+  const deleted = admin.addApplication({ displayName: 'deleted' })
+  admin.remove(deleted.id)
+  const { scope } = admin.addResourceGroup('web')
+  const group = admin.addGroup(`team ${randomUUID()}`)
+  const held = { resourceId: ordersId, appRoleId: appRoleIds.held }
+  const assignment = { scope, name: randomUUID(), roleDefinitionId: definitionId, principalId }
+  const lonely = await upstream.directory.createApplication({ displayName: 'lonely' }, call())
+  await upstream.directory.addGroupMember(group.id, principalId, call())
+  return {
+    ...fixtures,
+    applicationId: target.id,
+    appId: target.appId,
+    principalId,
+    groupId: group.id,
+    lonelyAppId: lonely.appId,
+    deletedId: deleted.id,
+    scope,
+    assignmentId: (await upstream.resourceManager.putRoleAssignment(assignment, call())).id,
+    keyId: admin.addPassword(target.id).keyId,
+    principalKeyId: admin.addPassword(principalId).keyId,
+    endDateTime: new Date(clock.now() + 3_600_000).toISOString(),
+    trustName: admin.addTrust(target.id, { issuer: 'https://gate', subject: 'other' }).name,
+    heldAppRoleId: await upstream.directory.assignAppRole(principalId, held, call()),
+    unassigned: { resourceId: ordersId, appRoleId: appRoleIds.unassigned },
+  }
+}
+
+/** Objects for one call after the other: new ones for each call that changes some. */
+export function objectsFor(aimed: Aimed): (operation: Operation) => Promise<Prepared> {
+  let fixtures: Fixtures | undefined
+  let unchanged: Prepared | undefined
+  return async (operation) => {
+    fixtures ??= await findFixtures(aimed)
+    if (!/^(?:get|list)/.test(operation)) return makeObjects(aimed, fixtures)
+    unchanged ??= await makeObjects(aimed, fixtures)
+    // signs in if the test before has used up a token
+    await aimed.upstream.directory.organization(aimed.call())
+    await aimed.upstream.resourceManager.permissions(undefined, aimed.call())
+    return unchanged
   }
 }
 

@@ -2,21 +2,23 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Operation } from '../../../../simulators/directory/operations.ts'
 import { callerError, classify } from '../../../../src/plugins/cloud/upstream/index.ts'
 import { type Aimed, aim, failureOf } from './aimed.ts'
-import { everyCall, prepare, withoutBody } from './calls.ts'
+import { everyCall, objectsFor, withoutBody } from './calls.ts'
 
-/** All tests share a stand-in. Each has its own objects. */
+/** All tests share a stand-in. */
 let aimed: Aimed
+let prepare: ReturnType<typeof objectsFor>
 beforeAll(async () => {
   aimed = await aim()
+  prepare = objectsFor(aimed)
 })
 afterAll(() => aimed[Symbol.asyncDispose]())
 
 const requestsOf = (operation: Operation) => aimed.directory.journal.entries({ operation })
 
 /** Prepares the objects that the calls need. The journal and the pauses start empty. */
-async function begin() {
+async function begin(operation: Operation) {
   aimed.directory.clearFaults()
-  const prepared = await prepare(aimed)
+  const prepared = await prepare(operation)
   aimed.directory.journal.clear()
   aimed.clock.pauses.length = 0
   return prepared
@@ -24,7 +26,7 @@ async function begin() {
 
 describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   test('succeeds, with one request that has a token and the correlation id', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     const call = aimed.call()
 
     await run(aimed.upstream, prepared, call)
@@ -35,7 +37,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('waits exactly as long as 429 with Retry-After: 2 says', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 2, operation })
 
     await run(aimed.upstream, prepared, aimed.call())
@@ -46,7 +48,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('fails at once after 429 with Retry-After: 600, and reports the wait', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault({ kind: 'throttled', retryAfterSeconds: 600, operation })
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
@@ -62,7 +64,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('does not follow a redirect', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     const elsewhere =
       service === 'directory' ? aimed.directory.resourceManagerUrl : aimed.directory.directoryUrl
     aimed.directory.fault({ kind: 'redirect', url: `${elsewhere}/leak`, operation })
@@ -74,7 +76,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('is retried after a dropped connection, unless that could create a second object', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault({ kind: 'dropped', operation })
 
     const outcome = run(aimed.upstream, prepared, aimed.call())
@@ -85,7 +87,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('succeeds after a lost answer, unless it is a creation', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault({ kind: 'lost', operation })
 
     const outcome = await run(aimed.upstream, prepared, aimed.call()).then(
@@ -105,7 +107,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   test.each([500, 502, 504])(
     'is retried after status %i, unless that could create a second object',
     async (status) => {
-      const prepared = await begin()
+      const prepared = await begin(operation)
       aimed.directory.fault({ kind: 'status', status, operation })
 
       const outcome = run(aimed.upstream, prepared, aimed.call())
@@ -117,7 +119,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   )
 
   test('is always retried after 503 with Retry-After, which has no effect', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault({ kind: 'status', status: 503, retryAfterSeconds: 3, operation })
 
     await run(aimed.upstream, prepared, aimed.call())
@@ -127,7 +129,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('replaces a refused token once', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault({
       kind: 'status',
       status: 401,
@@ -149,7 +151,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   } as const
 
   test('names the missing permission and is not retried', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault(denial)
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
@@ -164,7 +166,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('uses a new token after a refusal, with the permissions granted since', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault(denial)
     await failureOf(run(aimed.upstream, prepared, aimed.call()))
 
@@ -174,7 +176,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('ends at the deadline without an answer', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
     aimed.directory.fault({ kind: 'silent', operation, times: null })
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call(0.05)))
@@ -184,7 +186,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('sends nothing after the deadline', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
 
     const error = await failureOf(run(aimed.upstream, prepared, aimed.call(0)))
 
@@ -193,7 +195,7 @@ describe.each(everyCall)('$name', ({ run, operation, service, creates }) => {
   })
 
   test('sends nothing for a caller that has disconnected', async () => {
-    const prepared = await begin()
+    const prepared = await begin(operation)
 
     const error = await failureOf(
       run(aimed.upstream, prepared, { ...aimed.call(), signal: AbortSignal.abort() }),
@@ -211,7 +213,7 @@ describe.each(everyCall.filter(({ name }) => !withoutBody.has(name)))(
   'the answer to $name',
   ({ run, operation, creates, name }) => {
     test.each(['empty', 'html', 'cut'] as const)('is not accepted if it is %s', async (kind) => {
-      const prepared = await begin()
+      const prepared = await begin(operation)
       aimed.directory.fault({ kind, operation, times: null })
       if (conflicting.has(name) && kind === 'empty') {
         // the retry conflicts with what the first try created, which is found
@@ -227,7 +229,7 @@ describe.each(everyCall.filter(({ name }) => !withoutBody.has(name)))(
     })
 
     test('is not read to the end if it is endless', async () => {
-      const prepared = await begin()
+      const prepared = await begin(operation)
       aimed.directory.fault({ kind: 'huge', bytes: 5 * 1024 ** 2, operation, times: null })
 
       const error = await failureOf(run(aimed.upstream, prepared, aimed.call()))
