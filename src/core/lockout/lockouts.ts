@@ -24,6 +24,8 @@ export type LockoutParts = {
   onLock(login: LoginName): void
   /** Called for a record that cannot be read: its lock does not hold. */
   onFailure(error: unknown): void
+  /** The most names of a mount that nobody has. Tests only. */
+  readonly mostUnknown?: number
 }
 
 /** Who logs in: a user's name in lower case, or a role id. */
@@ -41,8 +43,8 @@ type Names = {
 }
 
 const prefix = 'lockout/lock/'
-/** The most names of a mount that nobody has. */
-const mostUnknown = 100_000
+/** docs/contract/lockout.md */
+const mostUnknownNames = 100_000
 
 /** Of versions that stored locks only, `count` and `locks` are absent. */
 const storedFailures = z.looseObject({
@@ -251,6 +253,7 @@ export class Lockouts {
   /** Forgets the oldest names that nobody has if there are too many, and those that no longer count. */
   async #makeRoom(mount: string, terms: LockoutTerms, now: number): Promise<void> {
     const { unknown } = this.#namesOf(mount)
+    const { mostUnknown = mostUnknownNames } = this.#parts
     const gone: string[] = []
     for (const [hash, failures] of unknown) {
       if (unknown.size - gone.length <= mostUnknown && !arePast(failures, terms, now)) break
