@@ -85,16 +85,21 @@ async function backUpUntil(ending: AbortSignal, folder: string): Promise<number[
   const seconds: number[] = []
   while (!ending.aborted) {
     const startedAt = performance.now()
-    const child = spawn(process.execPath, [program, 'backup', join(folder, 'backup')], {
-      stdio: ['ignore', 'ignore', 'inherit'],
-      env: { ...process.env, GATEHOUSE_STORAGE: `sqlite:${join(folder, 'gatehouse.db')}` },
-      cwd: folder,
-    })
-    const [code] = await once(child, 'exit')
-    if (code !== 0) throw new Error(`a backup ended with ${code}`)
+    await backUp(folder)
     seconds.push((performance.now() - startedAt) / 1000)
   }
   return seconds
+}
+
+/** Makes a backup of the store in this folder. */
+export async function backUp(folder: string): Promise<void> {
+  const child = spawn(process.execPath, [program, 'backup', join(folder, 'backup')], {
+    stdio: ['ignore', 'ignore', 'inherit'],
+    env: { ...process.env, GATEHOUSE_STORAGE: `sqlite:${join(folder, 'gatehouse.db')}` },
+    cwd: folder,
+  })
+  const [code] = await once(child, 'exit')
+  if (code !== 0) throw new Error(`a backup ended with ${code}`)
 }
 
 const line = (results: readonly LoadResult[]) => {

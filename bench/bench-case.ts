@@ -2,10 +2,10 @@ import type { Issuer } from '../simulators/ci-issuer/issuer.ts'
 import type { Variant } from './load.ts'
 
 /**
- * The floor program, a bare Fastify route, another server, Gatehouse with an empty store or without an audit device, or
+ * The floor program, a bare Fastify route, another server, Gatehouse with an empty store or with less to do, or
  * the same server with other requests.
  */
-export type Opponent = 'floor' | 'bare' | 'other' | 'empty' | 'unaudited' | 'itself'
+export type Opponent = 'floor' | 'bare' | 'other' | 'empty' | 'plain' | 'itself'
 
 /** One row of the table: the same number of connections to Gatehouse and to its opponent. */
 export type BenchCase = {
@@ -20,6 +20,8 @@ export type BenchCase = {
   }
   /** Lowest acceptable ratio of the two rates. */
   aim?: number
+  /** The same beside another server. */
+  aimBeside?: number
   /** Highest acceptable p99, in milliseconds. */
   aimP99Ms?: number
   /** Highest acceptable ratio of the two p99. */
@@ -27,7 +29,16 @@ export type BenchCase = {
 }
 
 /** The requests of one round: the variants in turn or, with `once`, each variant once across all rounds. */
-export type Requests = { method: string; path: string; variants: Variant[]; once?: boolean }
+export type Requests = {
+  method: string
+  path: string
+  variants: Variant[]
+  once?: boolean
+  /** How many of them make one operation: rates and processor times are those of operations. One by default. */
+  steps?: number
+  /** The status with which each must be refused. By default, refused requests count as failed. */
+  refusedWith?: number
+}
 
 export type BenchOptions = {
   seconds: number
@@ -40,6 +51,16 @@ export type BenchOptions = {
 
 /** The input of a workload: a configured server and an issuer that it trusts. */
 export type BenchSetup = { url: string; rootToken: string; issuer: Issuer; options: BenchOptions }
+
+/** Prepares a server, and returns what is measured there. */
+export type Workload = (setup: BenchSetup) => Promise<BenchCase[]>
+
+/** Reads of one path with one token. */
+export const readsOf = (token: string, path: string): Requests => ({
+  method: 'GET',
+  path: `/v1/${path}`,
+  variants: [{ token }],
+})
 
 /** The opponent's requests for every read. */
 export const bareRequests: Requests = { method: 'GET', path: '/', variants: [{}] }

@@ -19,7 +19,7 @@ export type BesideWork = {
   readonly turns?: TurnsFile
 }
 
-const [aim, besides, turnAimMs] = [2, 200, 10]
+const [aim, aimMs, besides, turnAimMs] = [2, 15, 200, 10]
 
 /** The latency of 200 reads per second while the server does something else, against reads alone. */
 export async function besideWork(
@@ -56,8 +56,9 @@ export async function besideWork(
   const of = (which: 'alone' | 'beside', key: 'p99Ms' | 'maxMs') =>
     median(rounds.map((round) => round[which][key])).toFixed(1)
   const ratio = median(rounds.map(({ alone, beside }) => beside.p99Ms / alone.p99Ms))
+  const isHeld = ratio <= aim || median(rounds.map(({ beside }) => beside.p99Ms)) <= aimMs
   const did = `${items.at(-1)} in ${median(seconds).toFixed(2)} s, ${items.length} times`
-  const figures = `p99 ${of('beside', 'p99Ms')} ms, max ${of('beside', 'maxMs')} ms, alone ${of('alone', 'p99Ms')} and ${of('alone', 'maxMs')} ms: ${ratio.toFixed(2)} (${verdict(ratio <= aim, `≤ ${aim}`)})`
+  const figures = `p99 ${of('beside', 'p99Ms')} ms, max ${of('beside', 'maxMs')} ms, alone ${of('alone', 'p99Ms')} and ${of('alone', 'maxMs')} ms: ${ratio.toFixed(2)} (${verdict(isHeld, `≤ ${aim} or ${aimMs} ms`)})`
   const turn = median(longest)
   const held =
     turns === undefined

@@ -1,7 +1,13 @@
 import { startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { sendSuccessfully } from '../simulators/operator.ts'
 import { startServerProcess } from '../simulators/server-process.ts'
-import { type BenchCase, type BenchOptions, type BenchSetup, usualConnections } from './bench-case.ts'
+import {
+  type BenchCase,
+  type BenchOptions,
+  type BenchSetup,
+  type Requests,
+  usualConnections,
+} from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { secretOf } from './fill-secrets.ts'
 import type { Generator } from './generator.ts'
@@ -30,51 +36,43 @@ export async function measureDirect({
   await using server = await startServerProcess({ folder: folder.path })
   const { url, rootToken } = server
   await configureLogins(url, rootToken, issuer)
-  const { carried, asTokens, loginsAndReads, batchReads } = await requestsOf({
-    url,
-    rootToken,
-    issuer,
-    options,
-  })
+  const { carried, asTokens, loginsAndReads, batchReads } = await requestsOf(
+    { url, rootToken, issuer, options },
+    'batch',
+  )
   const opponents = { 'batch token': batchReads, 'login + read': loginsAndReads }
   const measured: MeasuredCase[] = []
   for (const [name, ours] of Object.entries({ 'inline read': carried, 'JWT as token': asTokens })) {
-    for (const [opponent, variants] of Object.entries(opponents)) {
-      const against = { contender: 'itself' as const, name: opponent, requests: reads(variants) }
-      const one = { name, connections: usualConnections, ours: reads(ours), against }
+    for (const [opponent, requests] of Object.entries(opponents)) {
+      const against = { contender: 'itself' as const, name: opponent, requests }
+      const one = { name, connections: usualConnections, ours, against }
       measured.push(await measureCase(one, { gatehouse: server, itself: server }, generator, options))
     }
   }
   return renderTable(measured)
 }
 
-/** The same for two servers. One that takes no JWT as token reads inline instead. */
+/** The same for two servers. One that takes no JWT as token gets what takes its place. */
 export async function directCases(setup: BenchSetup): Promise<BenchCase[]> {
-  const { carried, asTokens, loginsAndReads, takesTokens } = await requestsOf(setup)
-  const rows: Record<string, Variant[]> = takesTokens
-    ? {
-        'inline read': carried,
-        'JWT as token / inline read': asTokens,
-        'login + read (two requests each)': loginsAndReads,
-        'inline read / login + read (two requests)': carried,
-      }
-    : {
-        'inline read': carried,
-        'JWT as token / inline read': carried,
-        'login + read (two requests each)': loginsAndReads,
-        'inline read / login + read (two requests)': loginsAndReads,
-      }
-  return Object.entries(rows).map(([name, variants]) => ({
+  const { carried, asTokens, loginsAndReads, takesTokens } = await requestsOf(setup, 'service')
+  const rows: Record<string, { requests: Requests; aimBeside?: number }> = {
+    'inline read': { requests: carried },
+    'JWT as token / inline read': { requests: takesTokens ? asTokens : carried, aimBeside: 8 },
+    'login + read': { requests: loginsAndReads },
+    'JWT as token / login + read': { requests: takesTokens ? asTokens : loginsAndReads, aimBeside: 12 },
+  }
+  return Object.entries(rows).map(([name, { requests, ...aim }]) => ({
     name,
+    ...aim,
     connections: usualConnections,
-    ours: reads(variants),
-    against: { contender: 'itself', requests: reads(variants) },
+    ours: requests,
+    against: { contender: 'itself', requests },
   }))
 }
 
-const reads = (variants: Variant[]) => ({ method: 'GET', path: secretPath, variants })
+const reads = (variants: Variant[]): Requests => ({ method: 'GET', path: secretPath, variants })
 
-async function requestsOf({ url, rootToken, issuer }: BenchSetup) {
+async function requestsOf({ url, rootToken, issuer }: BenchSetup, tokenType: 'batch' | 'service') {
   const send = (method: string, path: string, body?: object) =>
     sendSuccessfully(url, { method, path, token: rootToken, body })
   await send('POST', 'sys/mounts/secret', { type: 'kv-v2' })
@@ -84,7 +82,7 @@ async function requestsOf({ url, rootToken, issuer }: BenchSetup) {
   const { body: config } = await send('GET', 'auth/jwt/config')
   const role = { user_claim: 'sub', role_type: 'jwt', bound_audiences: ['gatehouse'] }
   const rights = { token_policies: ['direct'], token_ttl: '15m' }
-  await send('POST', `auth/jwt/role/${roleName}`, { ...role, ...rights, token_type: 'batch' })
+  await send('POST', `auth/jwt/role/${roleName}`, { ...role, ...rights, token_type: tokenType })
   // by now another server has prepared its new mount
   await send('POST', 'secret/data/one', { data: secretOf(0) })
   const bodies = await signLogins(issuer, {
@@ -95,13 +93,18 @@ async function requestsOf({ url, rootToken, issuer }: BenchSetup) {
   const tokens = await logIn(url, bodies)
   return {
     takesTokens: JSON.stringify(config).includes('"accept_as_token":true'),
-    carried: bodies.map((body) => ({ headers: headersOf(body) })),
-    asTokens: bodies.map((body) => ({ token: fieldOf(body, 'jwt') })),
-    batchReads: tokens.map((token) => ({ token })),
-    loginsAndReads: bodies.flatMap((body, index): Variant[] => [
-      { method: 'POST', path: loginPath, body },
-      { token: tokens[index] ?? '' },
-    ]),
+    carried: reads(bodies.map((body) => ({ headers: headersOf(body) }))),
+    asTokens: reads(bodies.map((body) => ({ token: fieldOf(body, 'jwt') }))),
+    batchReads: reads(tokens.map((token) => ({ token }))),
+    loginsAndReads: {
+      ...reads(
+        bodies.flatMap((body, index): Variant[] => [
+          { method: 'POST', path: loginPath, body },
+          { token: tokens[index] ?? '' },
+        ]),
+      ),
+      steps: 2,
+    },
   }
 }
 

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import type { MeasuredCase } from './measure.ts'
 import { verdict } from './table.ts'
 
-/** Ratios of the rates to those of the floor program or the bare route, by workload and connections. */
+/** Ratios of the rates to those of the floor program, the bare route or another server, by workload and connections. */
 type Expected = Readonly<Record<string, number>>
 
 const file = join(import.meta.dirname, 'expected.json')
@@ -29,8 +29,8 @@ export async function recordRatios(measured: readonly MeasuredCase[]): Promise<v
   await writeFile(file, `${JSON.stringify(all, null, 2)}\n`)
 }
 
-const nameOf = ({ case: { name, connections } }: MeasuredCase): string =>
-  `${name}, ${connections} connections`
+const nameOf = ({ case: { name, connections, against } }: MeasuredCase): string =>
+  `${name}, ${connections} connections${against.contender === 'other' ? ', beside another server' : ''}`
 
 const ratioOf = ({ ours, theirs }: MeasuredCase): number => ours.perSecond / theirs.perSecond
 

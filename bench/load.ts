@@ -96,8 +96,9 @@ function runConnection(
   return new Promise((resolve) => {
     let sentAt = 0
     let status = 0
-    // missing bytes of the current response; -1 before its head
+    // missing bytes of the current response; -1 before its head, unlimited for chunks
     let missing = -1
+    let tail = ''
     const send = (socket: Socket, at: number) => {
       const request = takeRequest(at)
       if (request === undefined) return socket.destroy()
@@ -106,13 +107,20 @@ function runConnection(
       socket.write(request)
     }
     const read = (length: number, buffer: Uint8Array): boolean => {
+      let bodyAt = 0
       if (missing === -1) {
         // the buffer handed to connect() below
         const text = (buffer as Buffer).toString('latin1', 0, Math.min(length, 2048))
         status = Number(text.slice(9, 12))
         missing = wholeLength(text, status)
+        bodyAt = text.indexOf('\r\n\r\n') + 4
+        tail = ''
       }
       missing -= length
+      if (missing === Number.POSITIVE_INFINITY) {
+        tail = (tail + (buffer as Buffer).toString('latin1', Math.max(bodyAt, length - 5), length)).slice(-5)
+        if (tail === lastChunk) missing = 0
+      }
       if (missing === 0) {
         const at = performance.now()
         record(at - sentAt, status)
@@ -138,14 +146,18 @@ function runConnection(
 }
 
 const lengthHeader = /\r\ncontent-length: (\d+)\r\n/i
+const chunkedHeader = /\r\ntransfer-encoding: chunked\r\n/i
+/** No chunk of JSON ends like this: it has no line breaks. */
+const lastChunk = '0\r\n\r\n'
 
 /**
- * Length of head and body together, in bytes. Assumes that a head arrives in one piece, as on loopback.
- * Throws for a response without a length.
+ * Length of head and body together, in bytes; infinite for a body in chunks. Assumes that a head arrives in one
+ * piece, as on loopback. Throws for a response without either.
  */
 function wholeLength(head: string, status: number): number {
   const headEnd = head.indexOf('\r\n\r\n')
   if (status === 204 || status === 304) return headEnd + 4
+  if (chunkedHeader.test(head)) return Number.POSITIVE_INFINITY
   const body = lengthHeader.exec(head)?.[1]
   if (body === undefined || headEnd === -1)
     throw new Error(`the load generator cannot read this answer: ${head.slice(0, 300)}`)

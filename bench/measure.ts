@@ -49,7 +49,7 @@ export async function measureCase(
       if (round > 0) rounds.push(done)
     }
   }
-  return { case: one, ours: together(ours.rounds), theirs: together(theirs.rounds) }
+  return { case: one, ours: together(ours), theirs: together(theirs) }
 }
 
 /** The JIT compiler needs tens of thousands of requests until it reaches a steady state. */
@@ -89,15 +89,21 @@ async function runRound({ pid }: Contender, job: LoadJob, generator: Generator):
   }
 }
 
-function together(rounds: readonly Round[]): Measured {
+function together({ rounds, requests: { steps = 1, refusedWith } }: Side): Measured {
   const results = rounds.map(({ result }) => result)
-  const requests = sum(results.map((result) => result.requests))
+  const sent = sum(results.map((result) => result.requests))
+  const requests = sent / steps
   const cpuSeconds = rounds.some((round) => round.cpuSeconds === undefined)
     ? undefined
     : sum(rounds.map((round) => round.cpuSeconds ?? 0))
   const failures: Record<string, number> = {}
   for (const [status, count] of results.flatMap((result) => Object.entries(result.failures)))
     failures[status] = (failures[status] ?? 0) + count
+  if (refusedWith !== undefined) {
+    const served = sent - sum(Object.values(failures))
+    delete failures[refusedWith]
+    if (served > 0) failures['served'] = served
+  }
   return {
     requests,
     perSecond: requests / sum(results.map((result) => result.seconds)),

@@ -36,8 +36,7 @@ export async function messageCreateCases({
       connections: usualConnections,
       ours: requests,
       against: { contender: 'floor', requests },
-      // the floor's writes share commits; those of one namespace are made one after the other
-      aim: 0.1,
+      aim: 0.6,
     },
   ]
 }

@@ -28,7 +28,11 @@ const successesOf = ({ requests, failures }: LoadResult) =>
   requests - Object.values(failures).reduce((sum, count) => sum + count, 0)
 
 /** A mount with one user, who is never locked. */
-async function configureUsers({ url, rootToken: token }: Server, path: string, users: object): Promise<void> {
+export async function configureUsers(
+  { url, rootToken: token }: Server,
+  path: string,
+  users: object,
+): Promise<void> {
   const write = (at: string, body: object) => sendSuccessfully(url, { method: 'POST', path: at, token, body })
   await write(`sys/auth/${path}`, { type: 'userpass' })
   for (const [name, user] of Object.entries(users)) await write(`auth/${path}/users/${name}`, user as object)

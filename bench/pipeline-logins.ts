@@ -1,10 +1,12 @@
 import type { Issuer } from '../simulators/ci-issuer/issuer.ts'
 import type { Algorithm } from '../simulators/ci-issuer/signing-keys.ts'
 import { clientTokenOf, send, sendSuccessfully } from '../simulators/operator.ts'
+import type { Requests } from './bench-case.ts'
 
 export const roleName = 'bench'
 export const loginPath = '/v1/auth/jwt/login'
 const signedAtOnce = 256
+const knownJwts = 256
 /** Longer than any run of a bench. */
 const validSeconds = 6 * 3600
 
@@ -58,6 +60,23 @@ async function signLogin(issuer: Issuer, algorithm: Algorithm, sub: string): Pro
   )
   return JSON.stringify({ role: roleName, jwt })
 }
+
+/** Logins with different JWTs of one subject. */
+export const knownLogins = async (issuer: Issuer, algorithm: Algorithm): Promise<Requests> =>
+  loginsWith(
+    await signLogins(issuer, {
+      algorithm,
+      count: knownJwts,
+      subject: () => 'repo:acme/shop:ref:refs/heads/main',
+    }),
+  )
+
+/** Logins with these bodies. */
+export const loginsWith = (bodies: readonly string[]): Requests => ({
+  method: 'POST',
+  path: loginPath,
+  variants: bodies.map((body) => ({ body })),
+})
 
 /** Logs in once with each body; returns the tokens. */
 export async function logIn(url: string, bodies: readonly string[]): Promise<string[]> {

@@ -2,18 +2,17 @@ import { Client } from 'pg'
 import { type Issuer, startIssuer } from '../simulators/ci-issuer/issuer.ts'
 import { PostgresInstallation, type PostgresServer } from '../simulators/postgres-server.ts'
 import { type ServerProcess, startServerProcess } from '../simulators/server-process.ts'
-import { type BenchOptions, type Requests, usualConnections } from './bench-case.ts'
+import { type BenchCase, type BenchOptions, type Requests, usualConnections } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import { lookupSelfCases } from './lookup-self.ts'
-import { jobOf, measureCase, median, sum } from './measure.ts'
+import { type Contenders, jobOf, type MeasuredCase, measureCase, median, sum } from './measure.ts'
 import { startOtherServer } from './other-server.ts'
-import { configureLogins, loginPath, type SignLogins, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownLogins, loginsWith, signLogins } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { startProgram } from './program.ts'
 import { renderTable, verdict } from './table.ts'
 
-const knownJwts = 256
 /** Logins per second at each server, far below what it can do. */
 const constantRate = 50
 const constantSeconds = 10
@@ -24,17 +23,17 @@ export type PostgresInput = {
   readonly options: BenchOptions
   /** Starts another server: `OtherServerInput`. */
   readonly against: string | undefined
+  /** Which parts are measured. */
+  isWanted(part: string): boolean
 }
 
 /**
- * Measures servers on PostgreSQL: logins against the floor program and another server on the same PostgreSQL,
- * notifications on and off, two worker processes, and one, two and four servers over one database.
+ * Measures servers on PostgreSQL: `logins` against the floor program and another server on the same PostgreSQL,
+ * `notifications` on and off, two worker processes (`workers`), `two` and `four` servers over one database, and the cost of
+ * a login by the number of servers (`costs`).
  */
-export async function measurePostgres({
-  generator,
-  options,
-  against: command,
-}: PostgresInput): Promise<string> {
+export async function measurePostgres(input: PostgresInput): Promise<string> {
+  const { generator, options, isWanted } = input
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['RS256', 'ES256'] })
   await using installation = await PostgresInstallation.open()
@@ -53,61 +52,28 @@ export async function measurePostgres({
   await using gatehouse = await start('one')
   await configureLogins(gatehouse.url, gatehouse.rootToken, issuer)
   const lines: string[] = []
-  {
-    await using floor = await startProgram('floor.ts', [
-      ...['--postgres', postgres.url('floor')],
-      ...['--jwks', issuer.jwksUrl, '--issuer', issuer.url],
-    ])
-    await using bare = await startProgram('bare.ts')
-    const logins = await loginRequests(issuer, options, 'floor')
-    const cases = [
-      ...logins.map(({ name, requests }) => ({
-        name,
-        connections: usualConnections,
-        ours: requests,
-        aim: 0.6,
-        against: { contender: 'floor' as const, requests },
-      })),
-      ...(await lookupSelfCases({ url: gatehouse.url, rootToken: gatehouse.rootToken, issuer, options })),
-    ]
-    const measured = []
-    for (const one of cases)
-      measured.push(await measureCase(one, { gatehouse, floor, bare }, generator, options))
-    lines.push(renderTable(measured))
-  }
-  if (command !== undefined) {
-    await createDatabase(postgres, 'other')
-    await using files = await makeBenchFolder()
-    await using other = await startOtherServer({
-      command,
-      folder: files.path,
-      database: postgres.url('other'),
-    })
-    await configureLogins(other.url, other.rootToken, issuer)
-    const measured = []
-    for (const { name, requests } of await loginRequests(issuer, options, 'other')) {
-      const against = { contender: 'other' as const, requests }
-      const one = { name, connections: usualConnections, ours: requests, against }
-      measured.push(await measureCase(one, { gatehouse, other }, generator, options))
-    }
-    lines.push(renderTable(measured))
-  }
-  const known = await knownLogins(issuer)
+  if (isWanted('logins')) lines.push(...(await measureLogins(gatehouse, postgres, issuer, input)))
+  const known = await knownLogins(issuer, 'RS256')
   const measure = (servers: readonly ServerProcess[]) => measureTogether(servers, known, generator, options)
-  {
+  if (isWanted('notifications')) {
     await using quiet = await start('quiet', { GATEHOUSE_POSTGRES_NOTIFY: 'false' })
     lines.push(await compare('notifications off', measure, [gatehouse], [quiet], 0.98))
   }
-  {
+  if (isWanted('workers')) {
     await using workers = await start('workers', { GATEHOUSE_WORKERS: '2' })
     lines.push(await compare('two worker processes', measure, [gatehouse], [workers], 1))
   }
-  await using two = await start('two')
-  lines.push(await compare('two servers', measure, [gatehouse], [gatehouse, two], 1))
-  await using three = await start('three')
-  await using four = await start('four')
-  const all = [gatehouse, two, three, four]
-  lines.push(await compare('four servers', measure, [gatehouse], all, 1))
+  if (isWanted('two')) {
+    await using two = await start('two')
+    lines.push(await compare('two servers', measure, [gatehouse], [gatehouse, two], 1))
+  }
+  if (!isWanted('four') && !isWanted('costs')) return lines.join('\n')
+  await using second = await start('second')
+  await using third = await start('third')
+  await using fourth = await start('fourth')
+  const all = [gatehouse, second, third, fourth]
+  if (isWanted('four')) lines.push(await compare('four servers', measure, [gatehouse], all, 1))
+  if (!isWanted('costs')) return lines.join('\n')
   await using others = new AsyncDisposableStack()
   const alone: ServerProcess[] = []
   for (const name of ['alone_1', 'alone_2', 'alone_3']) {
@@ -126,6 +92,49 @@ export async function measurePostgres({
   return lines.join('\n')
 }
 
+/** A table of logins and lookups beside the baselines, and one of logins beside another server if there is one. */
+async function measureLogins(
+  gatehouse: ServerProcess,
+  postgres: PostgresServer,
+  issuer: Issuer,
+  { generator, options, against: command }: PostgresInput,
+): Promise<string[]> {
+  const casesOf = async (contender: 'floor' | 'other', aims: readonly number[]): Promise<BenchCase[]> =>
+    (await loginRequests(issuer, options, contender)).map(({ name, requests }, index) => ({
+      name,
+      connections: usualConnections,
+      ours: requests,
+      aim: aims[index] ?? 0,
+      aimP99Ms: 60,
+      against: { contender, requests },
+    }))
+  const measure = async (cases: readonly BenchCase[], contenders: Omit<Contenders, 'gatehouse'>) => {
+    const measured: MeasuredCase[] = []
+    for (const one of cases)
+      measured.push(await measureCase(one, { gatehouse, ...contenders }, generator, options))
+    return renderTable(measured)
+  }
+  const tables: string[] = []
+  {
+    await using floor = await startProgram('floor.ts', [
+      ...['--postgres', postgres.url('floor')],
+      ...['--jwks', issuer.jwksUrl, '--issuer', issuer.url],
+    ])
+    await using bare = await startProgram('bare.ts')
+    const { url, rootToken } = gatehouse
+    const lookups = await lookupSelfCases({ url, rootToken, issuer, options })
+    tables.push(await measure([...(await casesOf('floor', [0.7, 0.7])), ...lookups], { floor, bare }))
+  }
+  if (command === undefined) return tables
+  await createDatabase(postgres, 'other')
+  await using files = await makeBenchFolder()
+  const database = postgres.url('other')
+  await using other = await startOtherServer({ command, folder: files.path, database })
+  await configureLogins(other.url, other.rootToken, issuer)
+  tables.push(await measure(await casesOf('other', [10, 10]), { other }))
+  return tables
+}
+
 export async function createDatabase(postgres: PostgresServer, name: string): Promise<void> {
   const client = new Client(postgres.url())
   await client.connect()
@@ -138,22 +147,15 @@ async function loginRequests(
   { rounds, freshSubjects }: BenchOptions,
   against: string,
 ): Promise<{ name: string; requests: Requests }[]> {
-  const fresh = await loginsOf(issuer, {
+  const fresh = await signLogins(issuer, {
+    algorithm: 'RS256',
     count: (rounds + 1) * freshSubjects,
     subject: (index) => `repo:acme/${against}-${index}:ref:refs/heads/main`,
   })
   return [
-    { name: 'login, one subject', requests: await knownLogins(issuer) },
-    { name: 'login, fresh subjects', requests: { ...fresh, once: true } },
+    { name: 'login, one subject', requests: await knownLogins(issuer, 'RS256') },
+    { name: 'login, fresh subjects', requests: { ...loginsWith(fresh), once: true } },
   ]
-}
-
-const knownLogins = (issuer: Issuer): Promise<Requests> =>
-  loginsOf(issuer, { count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
-
-async function loginsOf(issuer: Issuer, given: Omit<SignLogins, 'algorithm'>): Promise<Requests> {
-  const bodies = await signLogins(issuer, { algorithm: 'RS256', ...given })
-  return { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
 }
 
 type Together = {

@@ -17,7 +17,7 @@ export async function roleReadCases({ url, issuer }: BenchSetup): Promise<BenchC
         variants: [{ ...(token !== undefined && { token }) }],
       },
       against: { contender: 'bare', requests: bareRequests },
-      aim: 0.35,
+      aim: 0.2,
     },
   ]
 }

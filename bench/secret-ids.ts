@@ -22,7 +22,8 @@ export type SecretIdsInput = {
 const few = 10
 /** So many are written together, in one commit. */
 const atOnce = 500
-const path = 'auth/machines'
+export const secretIdMount = 'auth/machines'
+const path = secretIdMount
 const aims = { start: 1.2, memory: 20 * 2 ** 20, p99: 1.5 }
 
 /**
@@ -34,7 +35,10 @@ export async function measureSecretIds(input: SecretIdsInput): Promise<string> {
   await using fewFolder = await makeBenchFolder()
   await using manyFolder = await makeBenchFolder()
   const began = performance.now()
-  const known = { few: await fill(fewFolder.path, few), many: await fill(manyFolder.path, secretIds) }
+  const known = {
+    few: await fillSecretIds(fewFolder.path, few),
+    many: await fillSecretIds(manyFolder.path, secretIds),
+  }
   const filled = `${secretIds} secret ids written in ${((performance.now() - began) / 1000).toFixed(0)} s`
   const environment = { GATEHOUSE_USER_LOCKOUT: 'off' }
   const folders = {
@@ -137,8 +141,8 @@ function p99Of([result]: readonly LoadResult[]): number {
   return result.p99Ms
 }
 
-/** A store with a role and so many secret ids; returns one of them. */
-async function fill(folder: string, count: number): Promise<string> {
+/** Adds a role with so many secret ids to the store of a stopped server; returns one of them. */
+export async function fillSecretIds(folder: string, count: number): Promise<string> {
   const secretId = await createRole(folder)
   await using core = await openStoppedStore(folder)
   const method = new ApproleMethod({ ...core, identity: core.identities, failuresKept: 0 })

@@ -4,8 +4,11 @@ import {
   type ServerProcessOptions,
   startServerProcess,
 } from '../simulators/server-process.ts'
+import { executable } from '../test/support/executable.ts'
+import { makeBenchFolder } from './bench-folder.ts'
 import { median } from './measure.ts'
 import { readProcessFigures } from './process-figures.ts'
+import { megabytes, verdict } from './table.ts'
 
 export type StartFigures = {
   readyMs: number
@@ -38,4 +41,25 @@ export async function measureStart(
   await wait(idleSeconds * 1000)
   const idleRssBytes = (await readProcessFigures(server.pid))?.rssBytes
   return { readyMs: median(readyMs), cpuMs: median(cpuMs), rssBytes, idleRssBytes }
+}
+
+/** The start of the program of `npm start`. */
+export const describeStart = (idleSeconds: number) => describe('npm start', {}, idleSeconds, 450)
+
+/** The start of the single executable, which is built first if sources have changed. */
+export const describeExecutable = async (idleSeconds: number) =>
+  describe('the executable', { executable: await executable() }, idleSeconds, 300)
+
+async function describe(
+  name: string,
+  program: Pick<ServerProcessOptions, 'executable'>,
+  idleSeconds: number,
+  aimMs: number,
+): Promise<string> {
+  await using folder = await makeBenchFolder()
+  const start = await measureStart({ folder: folder.path, ...program }, idleSeconds)
+  const { readyMs, cpuMs, idleRssBytes } = start
+  const ready = `ready after ${Math.round(readyMs)} ms (${verdict(readyMs <= aimMs, `≤ ${aimMs} ms`)})`
+  const idle = verdict((idleRssBytes ?? 0) <= 100e6, '≤ 100 MB')
+  return `${name}: ${ready}, ${Math.round(cpuMs)} ms of processor time, RSS after ${idleSeconds} s idle ${megabytes(idleRssBytes)} MB (${idle})`
 }

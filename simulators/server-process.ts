@@ -12,6 +12,8 @@ export type ServerProcessOptions = {
   folder: string
   /** The program; default that of `npm start`. It must log `started` with its address, as the default does. */
   entry?: string
+  /** Or the path of the single executable, which needs no Node. */
+  executable?: string
   /** Further settings; address and log level are fixed. */
   environment?: Record<string, string>
 }
@@ -24,8 +26,6 @@ export interface ServerProcess extends AsyncDisposable {
   readonly rootToken: string
   /** Time from the start of the process to the first 200 of `/health/ready`. */
   readonly readyAfterMs: number
-  /** From now on nobody reads the log: its pipe fills up. */
-  leaveLog(): void
   /** Sends the signal, SIGTERM by default; resolves when the process has ended. */
   stop(signal?: NodeJS.Signals): Promise<void>
   /** Resolves when the process has ended, for whatever reason. */
@@ -35,7 +35,12 @@ export interface ServerProcess extends AsyncDisposable {
 const sourceFolder = join(import.meta.dirname, '..')
 /** What `npm start` sets. */
 const startScriptFlags = ['--disable-sigusr1', '--heap-growing-percent=80']
-const startScriptMemory = { MALLOC_ARENA_MAX: '1', MALLOC_MMAP_THRESHOLD_: '8192' }
+const startScriptSettings = {
+  MALLOC_ARENA_MAX: '1',
+  MALLOC_MMAP_THRESHOLD_: '8192',
+  NODE_COMPILE_CACHE: join(sourceFolder, 'node_modules/.cache/gatehouse'),
+  UV_THREADPOOL_SIZE: '16',
+}
 const startLimitMs = 60_000
 const pollEveryMs = 2
 
@@ -45,12 +50,16 @@ const pollEveryMs = 2
  * program could take it first.
  */
 export async function startServerProcess(options: ServerProcessOptions): Promise<ServerProcess> {
-  const { folder, entry = join(sourceFolder, 'release/start.ts') } = options
+  const { folder, entry = join(sourceFolder, 'release/start.ts'), executable } = options
   const startedAt = performance.now()
-  const child = spawn(process.execPath, [...startScriptFlags, entry], {
+  const [program, flags, settings] =
+    executable === undefined
+      ? [process.execPath, [...startScriptFlags, entry], startScriptSettings]
+      : [executable, [], {}]
+  const child = spawn(program, flags, {
     cwd: sourceFolder,
     env: {
-      ...startScriptMemory,
+      ...settings,
       ...environmentOf(folder),
       ...options.environment,
       GATEHOUSE_LISTEN: '127.0.0.1:0',
@@ -81,7 +90,6 @@ export async function startServerProcess(options: ServerProcessOptions): Promise
       rootToken,
       readyAfterMs,
       stop,
-      leaveLog: log.leave,
       ended: ended.then(() => {}),
       [Symbol.asyncDispose]: stop,
     }
@@ -98,9 +106,6 @@ function environmentOf(folder: string): Record<string, string> {
     ([name]) => !/^(?:GATEHOUSE_|CLOUD_|HTTPS_PROXY$)/.test(name),
   )
   return {
-    // both as `npm start` sets them
-    NODE_COMPILE_CACHE: join(sourceFolder, 'node_modules/.cache/gatehouse'),
-    UV_THREADPOOL_SIZE: '16',
     ...Object.fromEntries(inherited),
     GATEHOUSE_STORAGE: `sqlite:${join(folder, 'gatehouse.db')}`,
     GATEHOUSE_SEAL_KEY_FILE: join(folder, 'seal.key'),
@@ -126,18 +131,17 @@ async function waitUntilReady(child: ChildProcess, url: string): Promise<void> {
 const startedLine = /"event":"started".*?"address":"([^"]+)"/
 
 /**
- * Reads the log continuously, so that the pipe never fills, until it is left; keeps its last 4,000 characters and
- * the address.
+ * Reads the log continuously, so that the pipe never fills; keeps its last 4,000 characters and the address.
  */
-function readLog(stderr: Readable): { end(): string; leave(): void; address: Promise<string> } {
+function readLog(stderr: Readable): { end(): string; address: Promise<string> } {
   let end = ''
   const { promise: address, resolve } = Promise.withResolvers<string>()
-  const lines = createInterface({ input: stderr }).on('line', (line) => {
+  createInterface({ input: stderr }).on('line', (line) => {
     end = `${end}${line}\n`.slice(-4000)
     const [, url] = startedLine.exec(line) ?? []
     if (url !== undefined) resolve(url)
   })
-  return { end: () => end, leave: () => void lines.pause(), address }
+  return { end: () => end, address }
 }
 
 function pidOf(child: ChildProcess): number {

@@ -62,6 +62,18 @@ test('responses other than 2xx are counted by status, and an empty 204 is a succ
   expect(result).toMatchObject({ requests: 5, failures: { 400: 1, 403: 2 } })
 })
 
+test('a response in chunks ends with the last one', async () => {
+  await using server = await listenWith((_request, response) => {
+    response.write('{"a":')
+    // the rest comes later than the head
+    setImmediate(() => response.end('0}'))
+  })
+
+  const result = await runLoad(aJob({ port: server.port, variants: Array.from({ length: 9 }, () => ({})) }))
+
+  expect(result).toMatchObject({ requests: 9, failures: {} })
+})
+
 test('a connection dropped by the server is a failure and ends the run', async () => {
   await using server = await listenWith((request) => request.socket.destroy())
 
