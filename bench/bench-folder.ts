@@ -1,6 +1,6 @@
 import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { join, resolve } from 'node:path'
 import { makeTemporaryFolder, type TemporaryFolder } from '../simulators/exit.ts'
 
 /**
@@ -19,7 +19,8 @@ export async function openKeptFolder(
   return { ...folder, isFilled: existsSync(marker), markFilled: () => writeFile(marker, '') }
 }
 
-async function keptFolder(path: string): Promise<TemporaryFolder> {
+async function keptFolder(given: string): Promise<TemporaryFolder> {
+  const path = resolve(given)
   await mkdir(path, { recursive: true, mode: 0o700 })
   return { path, [Symbol.asyncDispose]: async () => {} }
 }

@@ -95,20 +95,22 @@ function pagesOf({ url, rootToken: token }: ServerProcess): () => Promise<number
   let after = ''
   return async () => {
     const path = `${secretIdMount}/role/r/secret-id?list=true&limit=${listedAtOnce}&after=${after}`
-    const answer = await fetch(`${url}/v1/${path}`, { headers: { 'X-Vault-Token': token } })
-    const { keys } = ((await answer.json()) as { data: { keys: string[] } }).data
+    const { body } = await send(url, { method: 'GET', path, token })
+    const data = body?.['data'] as { readonly keys: readonly string[] } | undefined
+    // after the last one, the answer is 404
+    const keys = data?.keys ?? []
     after = keys.length < listedAtOnce ? '' : (keys.at(-1) ?? '')
     return keys.length
   }
 }
 
-/** Begins a pass over all records unless one is under way. Returns how many are left. */
+/** Begins a pass over all records unless one is under way. Returns how many records it visits meanwhile. */
 async function rotate(server: ServerProcess): Promise<number> {
   const { url, rootToken: token } = server
-  if ((await remaining(server)) === 0)
-    await sendSuccessfully(url, { method: 'POST', path: 'sys/rotate', token })
+  const before = await remaining(server)
+  if (before === 0) await sendSuccessfully(url, { method: 'POST', path: 'sys/rotate', token })
   await wait(pollMs)
-  return remaining(server)
+  return Math.max(0, before - (await remaining(server)))
 }
 
 async function remaining({ url, rootToken: token }: ServerProcess): Promise<number> {

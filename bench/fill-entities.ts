@@ -16,7 +16,7 @@ export type FillInput = {
 const entitiesPerWrite = 1000
 
 /** The alias name of the entity with this index. */
-export const filledAlias = (index: number): string => `repo:acme/filled-${index}:ref:refs/heads/main`
+const filledAlias = (index: number): string => `repo:acme/filled-${index}:ref:refs/heads/main`
 
 /** Writes `count` entities into a store, each with one alias, as first logins would, but many per commit. */
 export async function fillEntities({ folder, mountAccessor, count, onProgress }: FillInput): Promise<void> {

@@ -5,7 +5,6 @@ import { type ServerProcess, startServerProcess } from '../simulators/server-pro
 import { type BenchCase, type BenchOptions, type Requests, usualConnections } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
-import { lookupSelfCases } from './lookup-self.ts'
 import { type Contenders, jobOf, type MeasuredCase, measureCase, median, sum } from './measure.ts'
 import { startOtherServer } from './other-server.ts'
 import { configureLogins, knownLogins, loginsWith, signLogins } from './pipeline-logins.ts'
@@ -92,7 +91,7 @@ export async function measurePostgres(input: PostgresInput): Promise<string> {
   return lines.join('\n')
 }
 
-/** A table of logins and lookups beside the baselines, and one of logins beside another server if there is one. */
+/** A table of logins beside the floor program, and one beside another server if there is one. */
 async function measureLogins(
   gatehouse: ServerProcess,
   postgres: PostgresServer,
@@ -120,10 +119,7 @@ async function measureLogins(
       ...['--postgres', postgres.url('floor')],
       ...['--jwks', issuer.jwksUrl, '--issuer', issuer.url],
     ])
-    await using bare = await startProgram('bare.ts')
-    const { url, rootToken } = gatehouse
-    const lookups = await lookupSelfCases({ url, rootToken, issuer, options })
-    tables.push(await measure([...(await casesOf('floor', [0.7, 0.7])), ...lookups], { floor, bare }))
+    tables.push(await measure(await casesOf('floor', [0.7, 0.7]), { floor }))
   }
   if (command === undefined) return tables
   await createDatabase(postgres, 'other')

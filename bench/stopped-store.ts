@@ -34,6 +34,7 @@ export async function openStoppedStore(folder: string): Promise<Core> {
         mountTypes: new MountTypeRegistry([
           { table: 'auth', names: ['jwt', 'oidc'] },
           { table: 'auth', names: ['approle'] },
+          { table: 'auth', names: ['userpass'] },
           { table: 'secret', names: ['kv', 'generic'], versions: kvVersions },
           { table: 'secret', names: ['kv-v2'], versions: kvVersions },
           ...(['cloud', 'azure', 'practice'] as const).map((name) => ({
