@@ -16,7 +16,7 @@ import { damage } from '../support/damage.ts'
 import { damagePageOf } from '../support/damaged-page.ts'
 import { type FolderServer, startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
-import { runCommand, startProcess } from '../support/process.ts'
+import { runCommand, startProcess, startScriptFlags } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -354,7 +354,7 @@ test('a backup that is stopped leaves no incomplete file', async () => {
   await using folder = await temporaryFolder()
   await aStoppedServer(folder.path)
   const names = () => readdir(folder.path)
-  const command = [programFile('src/process/main.ts'), 'backup', 'b']
+  const command = [...startScriptFlags, programFile('src/process/main.ts'), 'backup', 'b']
   const child = spawn(process.execPath, command, { cwd: folder.path })
   const ended = once(child, 'exit')
 

@@ -457,8 +457,8 @@ const startLying = (from: TestServer, lies: Record<string, (data: Record<string,
 const allowsAll = { policy: 'path "*" { capabilities = ["sudo"] }' }
 
 test('a source cannot make the import write elsewhere by the names that it lists', async () => {
-  await using from = await startTestServer()
-  await using to = await startTestServer()
+  await using from = await borrowServer()
+  await using to = await borrowServer()
   await from.root.write('sys/mounts/kv1', { type: 'kv' })
   await from.root.write('sys/auth/people', { type: 'userpass' })
   await to.root.write('sys/mounts/ours', { type: 'kv' })
@@ -506,8 +506,8 @@ test('a source cannot make the import write elsewhere by the names that it lists
 })
 
 test('what a source says about a request neither shows the token nor controls a terminal', async () => {
-  await using from = await startTestServer()
-  await using to = await startTestServer()
+  await using from = await borrowServer()
+  await using to = await borrowServer()
   await using telling = await startBetween(from, async ({ headers }, answer) => {
     const errors = [`\u001b[2Jnot ${headers['x-vault-token']}\r`]
     return { ...answer, status: 400, body: Buffer.from(JSON.stringify({ errors })) }
@@ -569,7 +569,7 @@ test('what the target would not restrict as the source does is not imported', as
 
 test('a source that refuses to show something is reported, section by section', async () => {
   const from = await sharedSource()
-  await using to = await startTestServer()
+  await using to = await borrowServer()
   const created = await from.root.write('auth/token/create', { policies: ['default'] })
 
   const { failed, imported } = await importAll(from, to, { token: String(created.body.auth?.client_token) })
@@ -581,8 +581,8 @@ test('a source that refuses to show something is reported, section by section', 
 })
 
 test('how a login method locks users is imported', async () => {
-  await using from = await startTestServer()
-  await using to = await startTestServer()
+  await using from = await borrowServer()
+  await using to = await borrowServer()
   await from.root.write('sys/auth/people', { type: 'userpass' })
   const user_lockout_config = {
     lockout_threshold: '7',
@@ -947,8 +947,8 @@ describe('an object that differs', () => {
   })
 
   test('is not updated if it is somebody else of the same name', async () => {
-    await using from = await startTestServer()
-    await using to = await startTestServer()
+    await using from = await borrowServer()
+    await using to = await borrowServer()
     for (const [server, policies] of [
       [from, ['theirs']],
       [to, ['ours']],
@@ -973,8 +973,8 @@ describe('an object that differs', () => {
 })
 
 test.each(['a\nb', '..', 'x/\u0001'])('entities and groups may have the name %j', async (name) => {
-  await using from = await startTestServer()
-  await using to = await startTestServer()
+  await using from = await borrowServer()
+  await using to = await borrowServer()
   const entity = await from.root.write('identity/entity', { name, policies: ['p'] })
   await from.root.write('identity/group', { name, member_entity_ids: [entity.body['data']?.['id']] })
 
@@ -1033,8 +1033,8 @@ test('the report lists what no import carries, and where the source has it', asy
 })
 
 test('roles of approle keep their role ids, and users come without their passwords', async () => {
-  await using from = await startTestServer()
-  await using to = await startTestServer()
+  await using from = await borrowServer()
+  await using to = await borrowServer()
   await from.root.write('sys/auth/machines', { type: 'approle' })
   await from.root.write('auth/machines/role/ci', { token_policies: ['reader'], secret_id_ttl: '1h' })
   await from.root.write('sys/auth/people', { type: 'userpass' })
@@ -1065,8 +1065,8 @@ describe('mounts of type kubernetes', () => {
     issuer: 'https://cluster',
     disable_iss_validation: false,
   }
-  const withPods = async (more: object = {}) => {
-    const from = await startTestServer()
+  const withPods = async (more: object = {}): Promise<TestServer> => {
+    const from = await borrowServer()
     await from.root.write('sys/auth/pods', { type: 'kubernetes' })
     await from.root.write('auth/pods/config', { ...config, ...more })
     await from.root.write('auth/pods/role/web', {
@@ -1078,10 +1078,11 @@ describe('mounts of type kubernetes', () => {
     return from
   }
   const shown = async (server: TestServer, path: string) => (await server.root.read(path)).body['data']
+  const sharedPods = shared(withPods)
 
   test('come with configuration and roles', async () => {
-    await using from = await withPods()
-    await using to = await startTestServer()
+    const from = await sharedPods()
+    await using to = await borrowServer()
 
     const { failed } = await importAll(from, to)
     const again = await importAll(from, to)
@@ -1102,8 +1103,8 @@ describe('mounts of type kubernetes', () => {
     ['v2.8.0+builtin.bao', true],
     ['v3.0.0+builtin.bao', true],
   ])('of a server with plugin %s have the renewals of that server', async (version, reviews) => {
-    await using from = await withPods()
-    await using to = await startTestServer()
+    const from = await sharedPods()
+    await using to = await borrowServer()
     await using other = await startLying(from, {
       'sys/auth': ({ 'pods/': mount, ...others }) => ({
         ...others,
@@ -1121,7 +1122,7 @@ describe('mounts of type kubernetes', () => {
 
   test('with a token of a reviewer are reported, because no server shows it', async () => {
     await using from = await withPods({ token_reviewer_jwt: 'secret' })
-    await using to = await startTestServer()
+    await using to = await borrowServer()
 
     const dry = await importAll(from, to, { dryRun: true })
     const { failed, imported } = await importAll(from, to)

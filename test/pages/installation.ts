@@ -1,9 +1,10 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { mkdir, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises'
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { programFile } from '../support/bundled.ts'
 import { Client } from '../support/client.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { curl } from './curl.ts'
@@ -11,7 +12,6 @@ import { jq } from './jq.ts'
 import { type Followed, openStandIns, type StandIn } from './stand-ins.ts'
 
 const project = join(import.meta.dirname, '../..')
-const parts = ['bin', 'src', 'migrations', 'node_modules', 'package.json']
 /** `npm run -s NAME [-- ARGUMENT…]`, as the pages use it: npm itself takes longer than what it runs. */
 const npm = `#!/bin/sh
 set -eu
@@ -39,11 +39,14 @@ export type Installation = AsyncDisposable & {
   follow(section: string, block?: number): Promise<Followed>
 }
 
-/** An installation with its settings in `.env`; nothing is started. */
+/** An installation of the package with its settings in `.env`; nothing is started. */
 export async function installation(settings: Readonly<Record<string, string>> = {}): Promise<Installation> {
   await using opened = new AsyncDisposableStack()
   const folder = opened.use(await temporaryFolder())
-  for (const part of parts) await symlink(join(project, part), folder.file(part))
+  await cp(join(project, 'bin'), folder.file('bin'), { recursive: true })
+  for (const part of ['node_modules', 'package.json']) await symlink(join(project, part), folder.file(part))
+  await mkdir(folder.file('dist'))
+  await symlink(programFile('src/process/main.ts'), folder.file('dist/gatehouse.js'))
   const lines = Object.entries(settings).map(([name, value]) => `GATEHOUSE_${name}=${value}\n`)
   await writeFile(folder.file('.env'), lines.join(''))
   const programs = folder.file('programs')

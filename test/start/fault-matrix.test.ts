@@ -171,6 +171,8 @@ describe('with a fault at each statement', () => {
   let server: TestServer
   let file: string
   let copy: string
+  /** As the store was before the calls. */
+  let early: string
   let round = 0
 
   const settingsOf = (path: string) => ({ STORAGE: `sqlite:${path}`, SEAL_KEY: key, BACKGROUND: 'off' })
@@ -178,6 +180,7 @@ describe('with a fault at each statement', () => {
     const folder = opened.use(await temporaryFolder())
     file = folder.file('gatehouse.db')
     copy = folder.file('copy.db')
+    early = folder.file('early.db')
     server = opened.use(await startTestServer({ settings: settingsOf(file), faults }))
     await server.root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
     const role = { role_type: 'jwt', user_claim: 'sub', bound_audiences: ['ci'] }
@@ -185,8 +188,13 @@ describe('with a fault at each statement', () => {
     await server.root.write('auth/jwt/login', login('alice'))
     await server.root.write('auth/jwt/role/other', role)
     await server.root.write('sys/policies/acl/one', policy)
+    await copyTo(early)
   })
   afterAll(() => opened.disposeAsync())
+
+  const copyTo = async (target: string) => {
+    for (const end of ['', '-wal']) if (existsSync(file + end)) await copyFile(file + end, target + end)
+  }
 
   const digest = (): string => {
     const connection = new Database(file, { readonly: true })
@@ -232,7 +240,7 @@ describe('with a fault at each statement', () => {
   })
 
   test('what the server shows then is what the file holds', async () => {
-    for (const end of ['', '-wal']) if (existsSync(file + end)) await copyFile(file + end, copy + end)
+    await copyTo(copy)
     await using other = await startTestServer({ settings: settingsOf(copy) })
 
     for (const { see } of calls) expect(shown(await see(server.root))).toEqual(shown(await see(other.root)))
@@ -258,7 +266,7 @@ describe('with a fault at each statement', () => {
   })
 
   test('an unsealing with a fault at each read or write fails clearly or works, and the next one works', async () => {
-    await using sealed = await startTestServer({ settings: settingsOf(copy), faults })
+    await using sealed = await startTestServer({ settings: settingsOf(early), faults })
     const isSealed = async () => (await sealed.anonymous.read('sys/seal-status')).body['sealed']
     const seen: number[] = []
     for (const point of ['storage.read', 'storage.statement'] as const) {

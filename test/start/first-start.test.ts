@@ -1,8 +1,7 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import { startInFolder } from '../support/folder-server.ts'
-import { messagesOf } from '../support/log-lines.ts'
-import { runServer, startProcess } from '../support/process.ts'
+import { refusedStart, startInFolder } from '../support/folder-server.ts'
+import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const modeOf = async (path: string) => (await stat(path)).mode & 0o777
@@ -72,28 +71,28 @@ test('GATEHOUSE_ROOT_TOKEN_FILE holds the first root token for its owner only, a
 test('--dev writes its root token into GATEHOUSE_ROOT_TOKEN_FILE too', async () => {
   await using folder = await temporaryFolder()
   const file = folder.file('root-token')
-  await using server = await startProcess({
+  await using server = await startInFolder({
     folder: folder.path,
-    args: ['--dev'],
-    settings: { ROOT_TOKEN: 'mine', ROOT_TOKEN_FILE: file },
+    dev: true,
+    settings: { STORAGE: 'memory:', ROOT_TOKEN: 'mine', ROOT_TOKEN_FILE: file },
   })
 
   expect(await readFile(file, 'utf8')).toBe('mine\n')
   expect(await modeOf(file)).toBe(0o600)
-  expect(server.stdout).toBe(`Root token written to ${file}\n`)
+  expect(server.rootToken).toBe('mine')
 })
 
 test('a root token file that cannot be written ends the first start before there is a store', async () => {
   await using folder = await temporaryFolder()
   const settings = { ROOT_TOKEN_FILE: folder.file('no/such/folder/token') }
 
-  const refused = await runServer({ folder: folder.path, settings })
+  const refused = await refusedStart({ folder: folder.path, settings })
   await using server = await startInFolder({ folder: folder.path })
 
-  expect(refused.code).toBe(2)
-  expect(messagesOf(refused, 'fatal')).toEqual([
-    `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${settings.ROOT_TOKEN_FILE}: ENOENT`,
-  ])
+  expect(refused).toMatchObject({
+    code: 2,
+    message: `GATEHOUSE_ROOT_TOKEN_FILE: cannot write ${settings.ROOT_TOKEN_FILE}: ENOENT`,
+  })
   expect(server.rootToken).toMatch(/^hvs\./)
 })
 

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { programFile } from '../support/bundled.ts'
 import { startInFolder } from '../support/folder-server.ts'
-import { type ProcessOptions, StartedProcess } from '../support/process.ts'
+import { type ProcessOptions, StartedProcess, startScriptFlags } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const program = 'test/start/killed-start-program.ts'
@@ -73,12 +73,12 @@ test('an empty seal key file with an empty store is filled', async () => {
 })
 
 describe('a first start whose standard output is', () => {
-  const main = programFile('src/process/main.ts')
+  const command = [process.execPath, ...startScriptFlags, programFile('src/process/main.ts')].join(' ')
 
   /** Runs a server whose output goes where the shell says, to its end. */
   async function ended(folder: string, redirection: string) {
     const environment = Object.entries(process.env).filter(([name]) => !name.startsWith('GATEHOUSE_'))
-    const child = spawn('sh', ['-c', `"${process.execPath}" "${main}" ${redirection}`], {
+    const child = spawn('sh', ['-c', `${command} ${redirection}`], {
       cwd: folder,
       env: { ...Object.fromEntries(environment), GATEHOUSE_LISTEN: '127.0.0.1:0' },
       stdio: ['ignore', 'pipe', 'pipe'],

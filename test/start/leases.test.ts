@@ -10,7 +10,7 @@ import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** A server on a database file that can be restarted with the same provider and clock. */
-function launcher(folder: { file(name: string): string }, provider: CredentialProvider, clock: FakeClock) {
+function launcher(folder: { file(name: string): string }, provider: CredentialProvider, clock?: FakeClock) {
   const roles = new Map([['ci', { ttl: 5000, maxTtl: 7200, renewable: true }]])
   const settings = {
     STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
@@ -18,7 +18,7 @@ function launcher(folder: { file(name: string): string }, provider: CredentialPr
   }
   return (faults = new StorageFaults()) =>
     startTestServer({
-      clock,
+      ...(clock && { clock }),
       faults,
       settings,
       plugins: [practiceType({ providerUrl: provider.url, roles })],
@@ -119,10 +119,10 @@ test('after kill -9, acknowledged leases exist, and revocations in progress comp
   await killed.stop('SIGKILL')
   await cut
   provider.mood = 'up'
-  await using next = await startServerProcess(options)
+  await using next = await launcher(folder, provider)()
 
   await provider.gone(queued.credential)
-  const again = new Client(next.url, next.rootToken)
+  const again = next.as(killed.rootToken)
   const status = async (id: string) => (await again.write('sys/leases/lookup', { lease_id: id })).status
   expect([...provider.alive].sort()).toEqual([kept.credential, asked.credential].sort())
   expect([await status(kept.id), await status(ended.id), await status(asked.id)]).toEqual([200, 400, 200])

@@ -1,8 +1,9 @@
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { refusedStart, startInFolder } from '../support/folder-server.ts'
 import { messagesOf } from '../support/log-lines.ts'
 import { newDatabase, query } from '../support/postgres.ts'
-import { runCommand, runServer, startProcess } from '../support/process.ts'
+import { runCommand, runServer } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const wayOutAfter = (remedy: string) =>
@@ -15,11 +16,11 @@ async function usedFolder() {
   const folder = await temporaryFolder()
   await mkdir(folder.file('disk'))
   const settings = {
-    STORAGE: 'sqlite:disk/gatehouse.db',
-    SEAL_KEY_FILE: 'keys/seal.key',
-    ROOT_TOKEN_FILE: 'root-token',
+    STORAGE: `sqlite:${folder.file('disk/gatehouse.db')}`,
+    SEAL_KEY_FILE: folder.file('keys/seal.key'),
+    ROOT_TOKEN_FILE: folder.file('root-token'),
   }
-  await using server = await startProcess({ folder: folder.path, settings })
+  await using server = await startInFolder({ folder: folder.path, settings })
   await server.stop()
   const files = () => readdir(folder.path, { recursive: true })
   return { ...folder, settings, files }
@@ -38,13 +39,13 @@ test.each([
     await lose(folder.file('disk/gatehouse.db'))
     const before = await folder.files()
 
-    const refused = await runServer({ folder: folder.path, settings: folder.settings })
-    const again = await runServer({ folder: folder.path, settings: folder.settings })
+    const refused = await refusedStart({ folder: folder.path, settings: folder.settings })
+    const again = await refusedStart({ folder: folder.path, settings: folder.settings })
 
     expect([refused.code, again.code]).toEqual([7, 7])
-    expect(messagesOf(refused, 'fatal')).toEqual([
-      `disk/gatehouse.db is missing or empty, but keys/seal.key of an earlier start is there: ${wayOut}`,
-    ])
+    expect(refused.message).toBe(
+      `${folder.file('disk/gatehouse.db')} is missing or empty, but ${folder.file('keys/seal.key')} of an earlier start is there: ${wayOut}`,
+    )
     expect(await folder.files()).toEqual(before)
     expect(await readFile(folder.file('root-token'), 'utf8')).toBe(token)
   },
@@ -65,10 +66,11 @@ test('a root token file alone, with the key in the environment, tells of an earl
 })
 
 describe('with PostgreSQL', () => {
-  const settingsFor = (database: string) => ({
+  type Folder = { file(name: string): string }
+  const settingsFor = (folder: Folder, database: string) => ({
     STORAGE: database,
-    SEAL_KEY_FILE: 'seal.key',
-    ROOT_TOKEN_FILE: 'root-token',
+    SEAL_KEY_FILE: folder.file('seal.key'),
+    ROOT_TOKEN_FILE: folder.file('root-token'),
   })
 
   /** A folder as before the first start of a replica: it has the seal key. */
@@ -83,12 +85,12 @@ describe('with PostgreSQL', () => {
     await writeFile(folder.file('root-token'), 'hvs.of-an-earlier-start\n')
     const database = await newDatabase()
 
-    const refused = await runServer({ folder: folder.path, settings: settingsFor(database) })
+    const refused = await refusedStart({ folder: folder.path, settings: settingsFor(folder, database) })
 
-    expect(refused.code).toBe(7)
-    expect(messagesOf(refused, 'fatal')).toEqual([
-      `the database has no tables, but root-token of an earlier start is there: ${wayOutAfter('check GATEHOUSE_STORAGE')}`,
-    ])
+    expect(refused).toMatchObject({
+      code: 7,
+      message: `the database has no tables, but ${folder.file('root-token')} of an earlier start is there: ${wayOutAfter('check GATEHOUSE_STORAGE')}`,
+    })
     expect(await readFile(folder.file('root-token'), 'utf8')).toBe('hvs.of-an-earlier-start\n')
     expect(await query(database, "SELECT 1 FROM pg_tables WHERE schemaname = 'public'")).toEqual([])
   })
@@ -97,12 +99,12 @@ describe('with PostgreSQL', () => {
     await using first = await replicaFolder()
     await using second = await replicaFolder()
     await writeFile(second.file('root-token'), 'hvs.of-the-first\n')
-    const settings = settingsFor(await newDatabase())
+    const database = await newDatabase()
 
-    await using one = await startProcess({ folder: first.path, settings })
-    await using other = await startProcess({
+    await using one = await startInFolder({ folder: first.path, settings: settingsFor(first, database) })
+    await using other = await startInFolder({
       folder: second.path,
-      settings: { ...settings, REPLICA_NAME: 'second' },
+      settings: { ...settingsFor(second, database), REPLICA_NAME: 'second' },
     })
     const token = (await readFile(first.file('root-token'), 'utf8')).trim()
 
@@ -134,7 +136,7 @@ test('with GATEHOUSE_AUTO_INIT=false a server without its database is not ready,
   await goneDatabase(folder.file('disk'))
   await mkdir(folder.file('disk'))
   const settings = { ...folder.settings, AUTO_INIT: 'false' }
-  await using server = await startProcess({ folder: folder.path, settings })
+  await using server = await startInFolder({ folder: folder.path, settings })
   const { host } = new URL(server.url)
   const init = (...args: string[]) =>
     runCommand('init', { folder: folder.path, args, settings: { ...settings, LISTEN: host } })

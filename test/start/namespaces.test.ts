@@ -15,13 +15,13 @@ const tokenIn = async (root: Client, namespace: string) => {
 
 test('namespaces, their locks and their contents survive a restart', async () => {
   await using folder = await temporaryFolder()
-  const first = await startProcess({ folder: folder.path })
+  await using first = await startInFolder({ folder: folder.path })
   const root = first.as(first.rootToken)
   const made = await root.write('sys/namespaces/a', { custom_metadata: { k: 'v' } })
   await root.write('sys/namespaces/b', {}, inside('a'))
   const token = await tokenIn(root, 'a/b')
   const { body } = await root.write('sys/namespaces/api-lock/lock/a')
-  await first.stop('SIGKILL')
+  await first.stop()
 
   await using next = await startInFolder({ folder: folder.path })
   const again = next.as(first.rootToken)

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { startInFolder } from '../support/folder-server.ts'
 import { startProcess } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -34,7 +35,7 @@ test('a server killed during logins has for each used secret id exactly one toke
 
   expect(answered.size).toBeGreaterThanOrEqual(enough)
   expect(cut).toHaveLength(secretIds)
-  await using again = await startProcess({ folder: folder.path, settings })
+  await using again = await startInFolder({ folder: folder.path, settings })
   const operator = again.as(rootToken)
   const lookups = await Promise.all(
     made.map((secret_id) => operator.write('auth/machines/role/r/secret-id/lookup', { secret_id })),

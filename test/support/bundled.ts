@@ -15,6 +15,7 @@ export const programs: Readonly<Record<string, string>> = Object.fromEntries(
     'test/core/audit/writing-program.ts',
     'test/core/barrier/rotating-program.ts',
     'test/core/barrier/sealing-program.ts',
+    'test/start/killed-start-program.ts',
     'test/storage/copying-program.ts',
   ].map((file) => [file.replaceAll('/', '.').replace(/\.ts$/, ''), file]),
 )

@@ -2,7 +2,10 @@ import { mkdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { pino } from 'pino'
 import { readConfig } from '../../src/config/config.ts'
+import { SettingError } from '../../src/config/setting.ts'
 import { StartError } from '../../src/errors.ts'
+import { exitCodes } from '../../src/process/exit.ts'
+import { rootTokenTeller } from '../../src/process/root-token-teller.ts'
 import { startServer } from '../../src/server/server.ts'
 import { Client } from './client.ts'
 import { untilClosed } from './one-server.ts'
@@ -62,9 +65,14 @@ export async function startInFolder(
   if (options.settings?.['STORAGE'] === undefined)
     mkdirSync(join(options.folder, 'data'), { recursive: true, mode: 0o700 })
   const rootTokens: string[] = []
-  const given = (token: string) => void rootTokens.push(token)
-  const rootToken = { keep: given, tell: given }
-  const server = untilClosed(await startServer(configOf(options), { log, rootToken }))
+  const config = configOf(options)
+  const tell = (token: string) => void rootTokens.push(token)
+  const keep = (token: string) => {
+    // into its file, if the settings name one
+    rootTokenTeller(config).keep(token)
+    tell(token)
+  }
+  const server = untilClosed(await startServer(config, { log, rootToken: { keep, tell } }))
   const anonymous = new Client(server.url)
   const stop = async () => server[Symbol.asyncDispose]()
   return {
@@ -87,6 +95,8 @@ export async function refusedStart(options: FolderServerOptions): Promise<Refuse
   try {
     await using _server = await startInFolder(options, kept)
   } catch (error) {
+    if (error instanceof SettingError)
+      return { code: exitCodes.setting, message: error.message, stderr: kept.text() }
     if (!(error instanceof StartError)) throw error
     return { code: error.exitCode, message: error.message, stderr: kept.text() }
   }

@@ -8,7 +8,7 @@ import { Client } from './client.ts'
  * The flags of `npm start`. Cached compiled code is valid only for these flags: with others, a start takes
  * twice the CPU time, and its end invalidates the cache for the next one.
  */
-const startScriptFlags = ['--disable-sigusr1', '--heap-growing-percent=80']
+export const startScriptFlags = ['--disable-sigusr1', '--heap-growing-percent=80']
 
 /** Processes that a failed test leaves are killed, but none that a test on a busy machine still uses. */
 const longestRunMs = 180_000

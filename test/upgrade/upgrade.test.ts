@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { productVersion } from '../support/product-version.ts'
+import { shared } from '../support/shared.ts'
 import { laterFactsOf, releasedFactsOf, releases, upgraded } from './old-store.ts'
 
 test('each release that changes what is stored has a store here: npm run release:store', () => {
@@ -16,8 +17,10 @@ const isValid = async (client: Client): Promise<boolean> =>
   (await client.read('auth/token/lookup-self')).status === 200
 
 describe.each(['first', ...releases] as const)('on the store of version %s', (version) => {
+  const opened = shared(() => upgraded(version))
+
   test('every token is what it was', async () => {
-    await using store = await upgraded(version)
+    const store = await opened()
     const { root, login, parent, maker, child, counted, periodic, revoked } = store.facts
 
     const valid = await Promise.all(
@@ -36,17 +39,8 @@ describe.each(['first', ...releases] as const)('on the store of version %s', (ve
     expect(made.body.data).toMatchObject({ entity_id: store.facts.entity, policies: ['default', 'team'] })
   })
 
-  test('a revoked parent ends its child', async () => {
-    await using store = await upgraded(version)
-    const { root, maker, child } = store.facts
-
-    await store.as(root).write('auth/token/revoke', { token: maker })
-
-    expect([await isValid(store.as(maker)), await isValid(store.as(child))]).toEqual([false, false])
-  })
-
   test('a login finds its role and its entity', async () => {
-    await using store = await upgraded(version)
+    const store = await opened()
 
     const login = await store.anonymous().write('auth/jwt/login', { role: 'ci', jwt: store.jwt() })
     const refused = await store
@@ -59,7 +53,7 @@ describe.each(['first', ...releases] as const)('on the store of version %s', (ve
   })
 
   test('mounts, policies and roles can be read and changed, and stay so after a restart', async () => {
-    await using store = await upgraded(version)
+    const store = await opened()
     const { root } = store.facts
     const mounts = await store.as(root).read('sys/auth')
     const policy = await store.as(root).read('sys/policies/acl/team')
@@ -82,8 +76,17 @@ describe.each(['first', ...releases] as const)('on the store of version %s', (ve
     expect(mount.body.data?.['ci-two/']).toMatchObject({ description: 'tuned' })
   })
 
+  test('a revoked parent ends its child', async () => {
+    const store = await opened()
+    const { root, maker, child } = store.facts
+
+    await store.as(root).write('auth/token/revoke', { token: maker })
+
+    expect([await isValid(store.as(maker)), await isValid(store.as(child))]).toEqual([false, false])
+  })
+
   test('nothing is found damaged, also when all records are encrypted again', async () => {
-    await using store = await upgraded(version)
+    const store = await opened()
     const { root, login } = store.facts
 
     const rotated = await store.as(root).write('sys/rotate')
@@ -96,8 +99,10 @@ describe.each(['first', ...releases] as const)('on the store of version %s', (ve
 })
 
 describe.each(releases)('on the store of release %s', (version) => {
+  const opened = shared(() => upgraded(version))
+
   test('entities, groups, messages, namespaces and settings are what they were', async () => {
-    await using store = await upgraded(version)
+    const store = await opened()
     const facts = await laterFactsOf(version)
     const root = store.as(facts.root)
 
@@ -126,7 +131,7 @@ describe.each(releases)('on the store of release %s', (version) => {
   })
 
   test('batch tokens, wrapped responses and leases are still good', async () => {
-    await using store = await upgraded(version)
+    const store = await opened()
     const facts = await laterFactsOf(version)
     const root = store.as(facts.root)
 
