@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { canonicalName } from '../../src/core/identity/canonical-name.ts'
+import { anyCharacter } from '../support/any-character.ts'
 import { rounds } from '../support/rounds.ts'
 
 /**
@@ -18,7 +19,7 @@ const name = fc.oneof(
     unit: fc.oneof({ weight: 4, arbitrary: hard }, { weight: 1, arbitrary: space }),
     maxLength: 12,
   }),
-  fc.string({ unit: 'binary', maxLength: 8 }),
+  fc.string({ unit: anyCharacter, maxLength: 8 }),
   fc.string({ unit: 'grapheme', maxLength: 8 }),
 )
 /**

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { decodePolicyText, maxPolicyLength, parsePolicy } from '../../../src/core/policies/policy.ts'
 import { ServiceError } from '../../../src/errors.ts'
+import { anyCharacter } from '../../support/any-character.ts'
 import { rounds } from '../../support/rounds.ts'
 import { buildAcl } from './build-acl.ts'
 
@@ -386,7 +387,7 @@ const fragment = fc.oneof(
     ':',
     'null',
   ),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
 )
 
 test('any text is either a policy or refused', () => {

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { aProgram } from '../../plugins/jwt-auth/cel/desk.ts'
+import { anyCharacter } from '../../support/any-character.ts'
 import { type Headers, issuer, openJwtDesk, parameterOf, written } from '../../support/jwt-desk.ts'
 import { rounds } from '../../support/rounds.ts'
 
@@ -16,7 +17,7 @@ const json = fc.oneof(
   fc
     .record({ key: fc.jsonValue(), value: fc.jsonValue() }, { requiredKeys: [] })
     .map((field) => JSON.stringify(field)),
-  fc.string({ unit: 'binary' }),
+  fc.string({ unit: anyCharacter }),
 )
 /** What a header can hold. */
 const text = fc
