@@ -6,7 +6,7 @@ import type { Generator } from './generator.ts'
 import { HeldConnections } from './held-connections.ts'
 import type { LoadJob, LoadResult } from './load.ts'
 import { jobOf, median } from './measure.ts'
-import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, loginPath, loginsWith } from './pipeline-logins.ts'
 import { verdict } from './table.ts'
 
 /** Clients that hold connections open and send only `bytes` on each. */
@@ -19,7 +19,6 @@ type Attack = {
 
 const aim = 0.8
 const settleMs = 2000
-const knownJwts = 256
 const head = (path: string, length: number) =>
   `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n`
 const MiB = 1024 * 1024
@@ -66,12 +65,8 @@ export async function measureAttacks({
     environment: { GATEHOUSE_MAX_BUFFERED: '16MiB' },
   })
   await configureLogins(server.url, server.rootToken, issuer)
-  const bodies = await signLogins(issuer, {
-    algorithm: 'ES256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
-  const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
+  const bodies = await knownBodies(issuer, 'ES256')
+  const requests = loginsWith(bodies)
   const logins = jobOf({
     contender: server,
     requests,

@@ -10,12 +10,11 @@ import { fillTokens } from './fill-tokens.ts'
 import type { Generator } from './generator.ts'
 import type { LoadResult } from './load.ts'
 import { jobOf, median } from './measure.ts'
-import { configureLogins, logIn, loginPath, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, logIn, loginsWith } from './pipeline-logins.ts'
 import { megabytes, verdict } from './table.ts'
 
 export type BackupInput = { tokens: number; generator: Generator; options: BenchOptions }
 
-const knownJwts = 256
 const program = join(import.meta.dirname, '../src/process/main.ts')
 const maxP99Ratio = 3
 
@@ -26,11 +25,7 @@ const maxP99Ratio = 3
 export async function measureBackup({ tokens, generator, options }: BackupInput): Promise<string> {
   await using folder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
-  const bodies = await signLogins(issuer, {
-    algorithm: 'ES256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
+  const bodies = await knownBodies(issuer, 'ES256')
   await prepare(folder.path, tokens, async (url, rootToken) => {
     await configureLogins(url, rootToken, issuer)
     return (await logIn(url, bodies.slice(0, 1)))[0] ?? ''
@@ -38,7 +33,7 @@ export async function measureBackup({ tokens, generator, options }: BackupInput)
   const { size } = await stat(join(folder.path, 'gatehouse.db'))
 
   await using server = await startServerProcess({ folder: folder.path })
-  const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
+  const requests = loginsWith(bodies)
   const forMs = options.seconds * 1000
   const run = async (): Promise<LoadResult> => {
     const job = jobOf({ contender: server, requests, connections: usualConnections, forMs })

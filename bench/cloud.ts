@@ -9,7 +9,7 @@ import { makeBenchFolder } from './bench-folder.ts'
 import { readerAt } from './chaos-world.ts'
 import type { Generator } from './generator.ts'
 import { jobOf } from './measure.ts'
-import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, loginsWith } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { verdict } from './table.ts'
 
@@ -17,7 +17,6 @@ export type CloudInput = { credentials: number; generator: Generator }
 
 const inFlight = 8
 const warmUp = 16
-const knownJwts = 64
 const sliceMs = 1000
 const slicesBefore = 4
 const besidePairs = 8
@@ -47,12 +46,8 @@ export async function measureCloud({ credentials, generator }: CloudInput): Prom
 
   const ready = await takeFromPool(server)
 
-  const bodies = await signLogins(issuer, {
-    algorithm: 'ES256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
-  const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
+  const bodies = await knownBodies(issuer, 'ES256')
+  const requests = loginsWith(bodies)
   const slice = async () => {
     const [result] = await generator.run([
       jobOf({ contender: server, requests, connections: usualConnections, forMs: sliceMs }),

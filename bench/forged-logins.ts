@@ -7,7 +7,7 @@ import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import type { LoadResult, Variant } from './load.ts'
 import { jobOf, median, sum } from './measure.ts'
-import { configureLogins, loginPath, roleName, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, loginPath, loginsWith, roleName } from './pipeline-logins.ts'
 import { verdict } from './table.ts'
 
 const aim = 0.25
@@ -36,11 +36,7 @@ export async function measureForgedLogins({
   await configureLogins(server.url, server.rootToken, issuer)
   const large = generateKeyPairSync('rsa', { modulusLength: 4096 })
   await mountLargeKey(server, large.publicKey)
-  const bodies = await signLogins(issuer, {
-    algorithm: 'RS256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
+  const bodies = await knownBodies(issuer, 'RS256')
   const { kid, privateKey } = issuer.keys.current('ES384')
   const attacks: readonly Forgery[] = [
     {
@@ -59,7 +55,7 @@ export async function measureForgedLogins({
   const forMs = options.seconds * 1000
   const logins = jobOf({
     contender: server,
-    requests: { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) },
+    requests: loginsWith(bodies),
     connections: callers,
     from: callerAddress,
     forMs,

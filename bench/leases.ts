@@ -15,7 +15,7 @@ import { fillLeases } from './fill-leases.ts'
 import type { Generator } from './generator.ts'
 import { measureGrownStore } from './grown-store.ts'
 import { jobOf } from './measure.ts'
-import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, loginsWith } from './pipeline-logins.ts'
 import { megabytes, verdict } from './table.ts'
 
 export type LeasesInput = { leases: number; idleSeconds: number; generator: Generator; options: BenchOptions }
@@ -26,7 +26,6 @@ const program = 'test/support/practice-server.ts'
 const mostTogether = 10_000
 const inSmallStore = 100
 const lookedUp = 4096
-const knownJwts = 256
 const sliceMs = 1000
 const slicesBefore = 5
 /** Time from the last written lease to expiry; the server starts and logins are measured in between. */
@@ -43,11 +42,7 @@ export async function measureLeases(input: LeasesInput): Promise<string> {
   await using folder = await makeBenchFolder()
   await using smallFolder = await makeBenchFolder()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
-  const bodies = await signLogins(issuer, {
-    algorithm: 'ES256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
+  const bodies = await knownBodies(issuer, 'ES256')
   const bundled = join(folder.path, 'program')
   await bundle({ folder: bundled, programs: { practice: program } })
   const entry = join(bundled, 'practice.js')
@@ -69,7 +64,7 @@ export async function measureLeases(input: LeasesInput): Promise<string> {
   }
   const { size } = await stat(join(folder.path, 'gatehouse.db'))
   const filled = `${leases - together} leases written in ${((performance.now() - began) / 1000).toFixed(1)} s, database ${megabytes(size)} MB`
-  const logins = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
+  const logins = loginsWith(bodies)
   const grown = await measureGrownStore({
     large: folder.path,
     small: smallFolder.path,

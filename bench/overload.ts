@@ -7,13 +7,12 @@ import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import type { LoadResult } from './load.ts'
 import { jobOf, median, sum } from './measure.ts'
-import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, loginsWith } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { megabytes, verdict } from './table.ts'
 
 const inFlight = 64
 const crowd = 640
-const knownJwts = 256
 const probeEveryMs = 250
 const aims = { accepted: 0.8, memory: 2, answerMs: 1000 }
 
@@ -39,12 +38,8 @@ export async function measureOverload({
     environment: { GATEHOUSE_MAX_IN_FLIGHT: `${inFlight}` },
   })
   await configureLogins(server.url, server.rootToken, issuer)
-  const bodies = await signLogins(issuer, {
-    algorithm: 'ES256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
-  const requests = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
+  const bodies = await knownBodies(issuer, 'ES256')
+  const requests = loginsWith(bodies)
   const run = async (connections: number, seconds: number) => {
     const job = jobOf({ contender: server, requests, connections, forMs: seconds * 1000 })
     const load = generator.run([job])

@@ -8,10 +8,9 @@ import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import type { LoadResult } from './load.ts'
 import { jobOf, median } from './measure.ts'
-import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, loginsWith } from './pipeline-logins.ts'
 import { verdict } from './table.ts'
 
-const knownJwts = 256
 const passwordsPerSecond = 100
 /** Enough that those which wait for a hash do not slow down the others. */
 const passwordConnections = 128
@@ -67,16 +66,12 @@ export async function measurePasswords({ generator, options }: BenchInput): Prom
   await using server = await startServerProcess({ folder: folder.path })
   await configureLogins(server.url, server.rootToken, issuer)
   await configureUsers(server, 'up', { bob: { password: 'correct horse' } })
-  const subject = () => 'repo:acme/shop:ref:refs/heads/main'
-  const bodies = await signLogins(issuer, { algorithm: 'RS256', count: knownJwts, subject })
+  const bodies = await knownBodies(issuer, 'RS256')
   const [first = ''] = bodies
   const login = { method: 'POST', path: 'auth/jwt/login', body: JSON.parse(first) as object }
   const token = clientTokenOf(await send(server.url, login))
   const forMs = options.seconds * 1000
-  const logins = post(
-    loginPath,
-    bodies.map((body) => ({ body })),
-  )
+  const logins = loginsWith(bodies)
   const reads = { method: 'GET', path: '/v1/auth/token/lookup-self', variants: [{ token }] }
   const passwords = post('/v1/auth/up/login/bob', [{ body: '{"password":"correct horse"}' }])
   const jobFor = (requests: Requests, connections: number, more: object = {}) =>

@@ -61,15 +61,12 @@ async function signLogin(issuer: Issuer, algorithm: Algorithm, sub: string): Pro
   return JSON.stringify({ role: roleName, jwt })
 }
 
-/** Logins with different JWTs of one subject. */
+/** The bodies of logins with different JWTs of one subject. */
+export const knownBodies = (issuer: Issuer, algorithm: Algorithm): Promise<string[]> =>
+  signLogins(issuer, { algorithm, count: knownJwts, subject: () => 'repo:acme/shop:ref:refs/heads/main' })
+
 export const knownLogins = async (issuer: Issuer, algorithm: Algorithm): Promise<Requests> =>
-  loginsWith(
-    await signLogins(issuer, {
-      algorithm,
-      count: knownJwts,
-      subject: () => 'repo:acme/shop:ref:refs/heads/main',
-    }),
-  )
+  loginsWith(await knownBodies(issuer, algorithm))
 
 /** Logins with these bodies. */
 export const loginsWith = (bodies: readonly string[]): Requests => ({

@@ -6,7 +6,7 @@ import { makeBenchFolder } from './bench-folder.ts'
 import { fillSecrets, secretOf } from './fill-secrets.ts'
 import type { Generator } from './generator.ts'
 import { type MeasuredCase, measureCase } from './measure.ts'
-import { configureLogins, logIn, loginPath, roleName, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, logIn, loginsWith, roleName } from './pipeline-logins.ts'
 import { renderTable } from './table.ts'
 
 type SecretsInput = { readonly generator: Generator; readonly options: BenchOptions }
@@ -61,11 +61,7 @@ async function secretCases(
   issuer: Issuer,
   options: BenchOptions,
 ): Promise<BenchCase[]> {
-  const logins = await signLogins(issuer, {
-    algorithm: 'ES256',
-    count: 256,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
+  const logins = await knownBodies(issuer, 'ES256')
   const [token = ''] = await logIn(url, logins.slice(0, 1))
   const write = (path: string, body: object) =>
     sendSuccessfully(url, { method: 'POST', path, token: rootToken, body })
@@ -109,11 +105,7 @@ async function secretCases(
   const roleRead = against('role read', get(`auth/jwt/role/${roleName}`))
   const read = get('secret/data/one')
   const ownRead = against('read', read)
-  const login = against('login ES256', {
-    method: 'POST',
-    path: loginPath,
-    variants: logins.map((text) => ({ body: text })),
-  })
+  const login = against('login ES256', loginsWith(logins))
   const list = (path: string): Requests => ({ ...get(path), method: 'LIST' })
   const few = list('secret/metadata/few')
   const of = (name: string, ours: Requests, rest: Pick<BenchCase, 'against' | 'aim' | 'aimP99Ratio'>) => ({

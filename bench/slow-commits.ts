@@ -6,12 +6,11 @@ import { makeBenchFolder } from './bench-folder.ts'
 import type { Generator } from './generator.ts'
 import type { LoadResult } from './load.ts'
 import { jobOf, median } from './measure.ts'
-import { configureLogins, logIn, loginsWith, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, logIn, loginsWith } from './pipeline-logins.ts'
 import { verdict } from './table.ts'
 
 export type SlowCommitsInput = { commitDelayMs: number; generator: Generator; options: BenchOptions }
 
-const knownJwts = 256
 const readers = 8
 const warmUpMs = 5000
 const aims = { share: 0.5, p99: 1.2 }
@@ -27,11 +26,7 @@ export async function measureSlowCommits({
   options,
 }: SlowCommitsInput): Promise<string> {
   await using issuer = await startIssuer({ algorithms: ['RS256'] })
-  const bodies = await signLogins(issuer, {
-    algorithm: 'RS256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
+  const bodies = await knownBodies(issuer, 'RS256')
   await using opened = new AsyncDisposableStack()
   const start = async (delayMs: number) => {
     const folder = opened.use(await makeBenchFolder())

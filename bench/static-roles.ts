@@ -7,14 +7,13 @@ import { makeBenchFolder } from './bench-folder.ts'
 import { aimedAt, configureCloud, rate } from './cloud.ts'
 import type { Generator } from './generator.ts'
 import { jobOf } from './measure.ts'
-import { configureLogins, loginPath, roleName, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, loginsWith, roleName } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { verdict } from './table.ts'
 
 export type StaticRolesInput = { roles: number; generator: Generator }
 
 const inFlight = 8
-const knownJwts = 64
 const sliceMs = 1000
 const slicesBefore = 4
 const readRounds = 4
@@ -63,12 +62,8 @@ export async function measureStaticRoles({ roles, generator }: StaticRolesInput)
   }
   const ratio = rate(passwordReads) / rate(roleReads)
 
-  const bodies = await signLogins(issuer, {
-    algorithm: 'ES256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
-  const logins = { method: 'POST', path: loginPath, variants: bodies.map((body) => ({ body })) }
+  const bodies = await knownBodies(issuer, 'ES256')
+  const logins = loginsWith(bodies)
   await slice(logins)
   await slice(logins)
   const due = new Date(Math.ceil(Date.now() / 60_000 + 1) * 60_000)

@@ -9,7 +9,7 @@ import { type BenchOptions, usualConnections } from './bench-case.ts'
 import { makeBenchFolder } from './bench-folder.ts'
 import { hasH2load, postsPerSecond } from './h2load.ts'
 import { median } from './measure.ts'
-import { configureLogins, loginPath, signLogins } from './pipeline-logins.ts'
+import { configureLogins, knownBodies, loginPath } from './pipeline-logins.ts'
 import { readProcessFigures } from './process-figures.ts'
 import { startSecure } from './secure-server.ts'
 import { SlowClients, slowClients } from './slow-clients.ts'
@@ -22,8 +22,6 @@ type Client = { readonly server: ServerProcess; rate(seconds: number): Promise<n
 /** Logins per second, and the milliseconds of processor time that the server needs for one. */
 type Measured = { readonly rate: number; readonly cpuMs: number }
 
-const knownJwts = 256
-
 /**
  * Measures logins on connections that are kept alive: with TLS against plain HTTP, over HTTP/2 against HTTP/1.1
  * with TLS, and beside clients that send one byte per second. The load comes from h2load if it is on PATH, else
@@ -32,11 +30,7 @@ const knownJwts = 256
 export async function measureTransports({ options }: { options: BenchOptions }): Promise<string> {
   using authority = new Authority()
   await using issuer = await startIssuer({ algorithms: ['ES256'] })
-  const bodies = await signLogins(issuer, {
-    algorithm: 'ES256',
-    count: knownJwts,
-    subject: () => 'repo:acme/shop:ref:refs/heads/main',
-  })
+  const bodies = await knownBodies(issuer, 'ES256')
   await using plainFolder = await makeBenchFolder()
   await using plain = await startServerProcess({ folder: plainFolder.path })
   await configureLogins(plain.url, plain.rootToken, issuer)
