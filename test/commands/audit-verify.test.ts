@@ -1,10 +1,10 @@
 import { readFile, rename, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { type DeviceFixture, deviceFixture, entry } from '../core/audit/opened-device.ts'
-import { runCommand } from '../support/process.ts'
+import { commandHere } from '../support/command-here.ts'
 
 const verify = (fixture: DeviceFixture, ...args: string[]) =>
-  runCommand('audit-verify', { folder: fixture.folder, args })
+  commandHere('audit-verify', { folder: fixture.folder, args })
 
 /** Two files of one device: one that was rotated, and the current one. */
 async function rotatedDevice(): Promise<DeviceFixture> {

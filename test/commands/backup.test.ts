@@ -12,6 +12,7 @@ import {
   verdict,
 } from '../plugins/jwt-auth/oidc/small-provider.ts'
 import { programFile } from '../support/bundled.ts'
+import { commandHere } from '../support/command-here.ts'
 import { damage } from '../support/damage.ts'
 import { damagePageOf } from '../support/damaged-page.ts'
 import { type FolderServer, startInFolder } from '../support/folder-server.ts'
@@ -21,10 +22,11 @@ import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
+/** A backup is made by a process of its own in any case. */
 const run =
   (name: string) =>
   (folder: string, args: string[] = [], settings: Record<string, string> = {}) =>
-    runCommand(name, { folder, args, settings })
+    (name === 'backup' ? runCommand : commandHere)(name, { folder, args, settings })
 const backup = run('backup')
 const restore = run('restore')
 const verify = run('verify')

@@ -1,14 +1,15 @@
 import { writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import { Authority } from '../support/certificates.ts'
-import { runProcess } from '../support/process.ts'
+import { commandHere } from '../support/command-here.ts'
+import { runCommand } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 /** What `gatehouse health` says with these settings. */
 async function healthWith(settings: Record<string, string>) {
   await using folder = await temporaryFolder()
-  return await runProcess('src/process/main.ts', { folder: folder.path, args: ['health'], settings })
+  return await commandHere('health', { folder: folder.path, settings })
 }
 
 test('gatehouse health succeeds while requests are served, at each kind of listener, and fails once the server is sealed', async () => {
@@ -43,7 +44,8 @@ test('gatehouse health asks a server with TLS, whoever signed its certificate', 
 })
 
 test('gatehouse health fails without a server, and names the address', async () => {
-  const outcome = await healthWith({ LISTEN: '127.0.0.1:1' })
+  await using folder = await temporaryFolder()
+  const outcome = await runCommand('health', { folder: folder.path, settings: { LISTEN: '127.0.0.1:1' } })
 
   expect(outcome).toEqual({ code: 1, stdout: '', stderr: 'no response from 127.0.0.1:1: ECONNREFUSED\n' })
 })

@@ -11,6 +11,7 @@ import { jwksOf, startProvider } from '../plugins/jwt-auth/provider.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { borrowServer } from '../support/borrowed-server.ts'
 import { inside } from '../support/client.ts'
+import { commandHere } from '../support/command-here.ts'
 import { runCommand } from '../support/process.ts'
 import { shared } from '../support/shared.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -1155,7 +1156,7 @@ describe('the command', () => {
     await from.root.write('sys/auth/people', { type: 'jwt' })
     await to.root.write('sys/auth/people', { type: 'oidc' })
 
-    const again = await runCommand('import', { folder: folder.path, args: [...servers, ...tokens] })
+    const again = await commandHere('import', { folder: folder.path, args: [...servers, ...tokens] })
 
     expect(again.code).toBe(1)
     expect(JSON.parse(again.stdout)).toMatchObject({ summary: { imported: 0, failed: 1 } })
@@ -1168,18 +1169,16 @@ describe('the command', () => {
     await writeFile(folder.file('other'), 'hvs.nobody')
     const run = (url: string, file: string, ...more: string[]) => {
       const args = ['--from', url, '--from-token-file', file, '--to', server.url, '--to-token-file', 'token']
-      return runCommand('import', { folder: folder.path, args: [...args, ...more] })
+      return commandHere('import', { folder: folder.path, args: [...args, ...more] })
     }
 
     const gone = await startTestServer()
     await gone[Symbol.asyncDispose]()
 
-    const [rejected, absent, unknown, unwritten] = await Promise.all([
-      run(server.url, 'other'),
-      run(gone.url, 'token'),
-      run(server.url, 'token', '--only', 'policies,pki'),
-      run(server.url, 'token', '--report', 'nowhere/report.json'),
-    ])
+    const rejected = await run(server.url, 'other')
+    const absent = await run(gone.url, 'token')
+    const unknown = await run(server.url, 'token', '--only', 'policies,pki')
+    const unwritten = await run(server.url, 'token', '--report', 'nowhere/report.json')
 
     expect(rejected).toMatchObject({ code: 3, stderr: `--from ${server.url} rejects the token\n` })
     expect(absent).toMatchObject({ code: 3, stderr: `--from ${gone.url} cannot be reached: ECONNREFUSED\n` })

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { inside } from '../support/client.ts'
-import { runCommand, StartedProcess } from '../support/process.ts'
+import { commandHere } from '../support/command-here.ts'
+import { StartedProcess } from '../support/process.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -35,7 +36,7 @@ afterAll(async () => {
 const toArguments = () => ['--to', to.url, '--to-token-file', 'token']
 const verify = (...more: string[]) => {
   const against = ['--against', from.url, '--against-token-file', 'token']
-  return runCommand('verify', { folder: folder.path, args: [...against, ...toArguments(), ...more] })
+  return commandHere('verify', { folder: folder.path, args: [...against, ...toArguments(), ...more] })
 }
 
 test('a watch brings over what changes until the operator cuts over, ends with nothing left, and both servers are the same', async () => {
@@ -130,7 +131,7 @@ test('known secret ids get what they have left on the source, and end with it', 
     'auth,namespaces',
   ]
   const importIds = (file: string, ...more: string[]) =>
-    runCommand('import', { folder: folder.path, args: [...servers, '--secret-ids', file, ...more] })
+    commandHere('import', { folder: folder.path, args: [...servers, '--secret-ids', file, ...more] })
 
   const bad = await importIds('bad')
   const first = await importIds('ids')
@@ -180,11 +181,11 @@ test('a secret id that the source has destroyed is destroyed on the target', asy
   ]
   const args = [...servers, '--secret-ids', 'robots', '--update']
   const lookup = () => to.root.write('auth/robots/role/job/secret-id/lookup', { secret_id })
-  await runCommand('import', { folder: folder.path, args })
+  await commandHere('import', { folder: folder.path, args })
   expect((await lookup()).status).toBe(200)
   await from.root.write('auth/robots/role/job/secret-id/destroy', { secret_id })
 
-  const { stdout } = await runCommand('import', { folder: folder.path, args })
+  const { stdout } = await commandHere('import', { folder: folder.path, args })
 
   expect(JSON.parse(stdout).updated).toMatchObject([{ kind: 'secret_id', note: 'the source has ended it' }])
   expect((await lookup()).status).toBe(204)
@@ -196,8 +197,8 @@ test('users of a source that shows no hashes fail with --passwords, in a dry run
   const servers = ['--from', from.url, '--from-token-file', 'token', ...toArguments()]
   const args = [...servers, '--only', 'auth,namespaces', '--passwords']
 
-  const dry = await runCommand('import', { folder: folder.path, args: [...args, '--dry-run'] })
-  const wet = await runCommand('import', { folder: folder.path, args })
+  const dry = await commandHere('import', { folder: folder.path, args: [...args, '--dry-run'] })
+  const wet = await commandHere('import', { folder: folder.path, args })
 
   const reason = 'the source does not show its hash: it needs raw_storage_endpoint = true, and a root token'
   const failed = [{ kind: 'auth_role', namespace: '', path: 'auth/people/users/bob', reason }]
@@ -214,7 +215,7 @@ test.each([
 ])('import refuses $args', async ({ args, stderr }) => {
   const servers = ['--from', from.url, '--from-token-file', 'token', ...toArguments()]
 
-  const run = await runCommand('import', { folder: folder.path, args: [...servers, ...args] })
+  const run = await commandHere('import', { folder: folder.path, args: [...servers, ...args] })
 
   expect(run).toMatchObject({ code: 2, stderr })
 })
@@ -229,7 +230,7 @@ test('a plan names what its token may not read, instead of counting nothing ther
   await writeFile(folder.file('planner'), String(body.auth?.client_token), { mode: 0o600 })
 
   const args = ['--plan', '--json', '--from', from.url, '--from-token-file', 'planner']
-  const plan = await runCommand('import', { folder: folder.path, args })
+  const plan = await commandHere('import', { folder: folder.path, args })
 
   const { comes, unread } = JSON.parse(plan.stdout)
   expect(plan.code).toBe(1)

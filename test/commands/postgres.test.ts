@@ -1,6 +1,7 @@
 import { readdir, readFile, writeFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
+import { commandHere } from '../support/command-here.ts'
 import { newDatabase, query } from '../support/postgres.ts'
 import { runCommand } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
@@ -11,7 +12,11 @@ const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 
 /** Runs a command with the settings of a database. */
 const run = (name: string, folder: string, database: string, args: string[] = []) =>
-  runCommand(name, { folder, args, settings: { STORAGE: database, SEAL_KEY: sealKey } })
+  (name === 'backup' ? runCommand : commandHere)(name, {
+    folder,
+    args,
+    settings: { STORAGE: database, SEAL_KEY: sealKey },
+  })
 
 /** A server on a database, with its first root token and its log. */
 async function startOn(database: string, name = 'one') {
@@ -111,7 +116,7 @@ test('root-token makes a token beside running servers, of which one logs it', as
   await using other = await startOn(database, 'other')
 
   const made = await run('root-token', folder.path, database)
-  const refused = await runCommand('root-token', {
+  const refused = await commandHere('root-token', {
     folder: folder.path,
     settings: { STORAGE: database, SEAL_KEY: '66'.repeat(32) },
   })
@@ -138,7 +143,7 @@ test('a database that cannot be reached is a failure of the command, without its
     ['verify', []],
     ['root-token', []],
   ] as const) {
-    const { code, stdout, stderr } = await runCommand(name, { folder: folder.path, args, settings })
+    const { code, stdout, stderr } = await commandHere(name, { folder: folder.path, args, settings })
 
     expect([code, stdout], name).toEqual([1, ''])
     expect(stderr, name).toMatch(/^cannot .*postgres:\/\/gatehouse@127\.0\.0\.1:1\/none.*ECONNREFUSED/)

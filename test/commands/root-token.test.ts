@@ -1,5 +1,6 @@
 import { chmod, readdir, readFile, rename, stat, symlink, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { commandHere } from '../support/command-here.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { logLines } from '../support/log-lines.ts'
 import { runCommand } from '../support/process.ts'
@@ -7,7 +8,7 @@ import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const rootToken = (folder: string, args: string[] = [], settings: Record<string, string> = {}) =>
-  runCommand('root-token', { folder, args, settings })
+  commandHere('root-token', { folder, args, settings })
 
 const aStoppedServer = stoppedServer()
 
@@ -15,7 +16,7 @@ test('root-token prints a new root token that works, the old one stays, and the 
   await using folder = await temporaryFolder()
   const old = await aStoppedServer(folder.path)
 
-  const made = await rootToken(folder.path)
+  const made = await runCommand('root-token', { folder: folder.path })
   const token = /^Root token: (hvs\.\w{24})\n$/.exec(made.stdout)?.[1] ?? ''
   await using server = await startInFolder({ folder: folder.path })
   const self = await server.as(token).read('auth/token/lookup-self')

@@ -1,15 +1,16 @@
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { commandHere } from '../support/command-here.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { runCommand } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const sealKey = (folder: string, ...args: string[]) => runCommand('seal-key', { folder, args })
+const sealKey = (folder: string, ...args: string[]) => commandHere('seal-key', { folder, args })
 
 test('seal:key creates a key that only its owner can read, and with which a server starts', async () => {
   await using folder = await temporaryFolder()
 
-  const made = await sealKey(folder.path, 'keys/new.key')
+  const made = await runCommand('seal-key', { folder: folder.path, args: ['keys/new.key'] })
   await using server = await startInFolder({
     folder: folder.path,
     settings: { SEAL_KEY_FILE: folder.file('keys/new.key'), AUTO_INIT: 'false' },

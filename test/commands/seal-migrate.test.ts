@@ -1,6 +1,7 @@
 import { readFile, stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
 import type { Migration } from '../../src/commands/seal-migrate.ts'
+import { commandHere } from '../support/command-here.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { keyKeeper } from '../support/key-keeper.ts'
 import { newDatabase } from '../support/postgres.ts'
@@ -39,7 +40,9 @@ test('a store moves between all types of seal, and its data stays', async () => 
   const seals = await sealsOf(folder.path)
   const migrate = (from: Type, args: string[], input?: string) => {
     const options: ProcessOptions = { folder: folder.path, args, settings: { ...seals, SEAL: from } }
-    return runCommand('seal-migrate', input === undefined ? options : { ...options, input })
+    return input === undefined
+      ? commandHere('seal-migrate', options)
+      : runCommand('seal-migrate', { ...options, input })
   }
 
   expect(await migrate('static', ['--to', 'command'])).toEqual({
@@ -171,7 +174,7 @@ test('a migration that is refused says why, and leaves the store as it was', asy
   const root = await aStoppedServer(folder.path)
 
   for (const { args, code, stderr, settings = {} } of refusals) {
-    const refused = await runCommand('seal-migrate', { folder: folder.path, args, settings })
+    const refused = await commandHere('seal-migrate', { folder: folder.path, args, settings })
     expect([refused.code, refused.stderr], args.join(' ')).toEqual([code, expect.stringContaining(stderr)])
   }
 
@@ -190,7 +193,7 @@ test('servers of a PostgreSQL database go on while its seal changes, and start w
   await using one = await start('one', 'static')
   const root = one.as(one.rootToken)
 
-  const migrated = await runCommand('seal-migrate', {
+  const migrated = await commandHere('seal-migrate', {
     folder: folder.path,
     args: ['--to', 'command'],
     settings,

@@ -5,8 +5,9 @@ import { parsePostgresUrl } from '../../src/lib/net/postgres-url.ts'
 import { openSqliteEnd } from '../../src/storage/copies/sqlite-copy-end.ts'
 import { openPostgresEnd } from '../../src/storage/postgres/copy-end.ts'
 import { type CopyEnd, copyStore } from '../../src/storage/store-copy.ts'
+import { commandHere } from '../support/command-here.ts'
 import { newDatabase, query } from '../support/postgres.ts'
-import { type Outcome, runCommand, StartedProcess } from '../support/process.ts'
+import { type Outcome, StartedProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -14,7 +15,7 @@ const sealKey = '5e'.repeat(32)
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
 
 const optionsOf = (folder: string, args: string[]) => ({ folder, args, settings: { SEAL_KEY: sealKey } })
-const copy = (folder: string, ...args: string[]) => runCommand('storage-copy', optionsOf(folder, args))
+const copy = (folder: string, ...args: string[]) => commandHere('storage-copy', optionsOf(folder, args))
 
 async function startOn(storage: string) {
   let rootToken = ''

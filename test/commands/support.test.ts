@@ -2,6 +2,7 @@ import { readFile, stat, writeFile } from 'node:fs/promises'
 import { gunzipSync } from 'node:zlib'
 import { expect, test } from 'vitest'
 import { Authority } from '../support/certificates.ts'
+import { commandHere } from '../support/command-here.ts'
 import { runCommand, startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -93,7 +94,7 @@ test('support asks a server with TLS only if it has the certificate of the setti
   await using server = await startTestServer({ settings: { LISTEN: '127.0.0.1:0', ...tls('gate') } })
   const LISTEN = new URL(server.url).host
   const asked = async (name: string) => {
-    const outcome = await runCommand('support', {
+    const outcome = await commandHere('support', {
       folder: folder.path,
       args: ['--out', `${name}.gz`],
       settings: { LISTEN, ...tls(name) },
@@ -109,5 +110,5 @@ test('support asks a server with TLS only if it has the certificate of the setti
 
 test.each([[[]], [['a', 'b']], [['a', '--out', 'b']], [['--what']]])('support %j: usage', async (args) => {
   await using folder = await temporaryFolder()
-  expect(await run(folder.path, args)).toMatchObject({ code: 2 })
+  expect(await commandHere('support', { folder: folder.path, args })).toMatchObject({ code: 2 })
 })

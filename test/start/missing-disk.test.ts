@@ -1,9 +1,10 @@
 import { mkdir, readdir, readFile, rm, truncate, writeFile } from 'node:fs/promises'
 import { describe, expect, test } from 'vitest'
+import { commandHere } from '../support/command-here.ts'
 import { refusedStart, startInFolder } from '../support/folder-server.ts'
 import { messagesOf } from '../support/log-lines.ts'
 import { newDatabase, query } from '../support/postgres.ts'
-import { runCommand, runServer } from '../support/process.ts'
+import { runServer } from '../support/process.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const wayOutAfter = (remedy: string) =>
@@ -121,7 +122,7 @@ test('the folder of the database is not created: its disk may be missing', async
   await writeFile(backup, '')
 
   const refused = await runServer({ folder: folder.path, settings })
-  const restored = await runCommand('restore', { folder: folder.path, args: [backup], settings })
+  const restored = await commandHere('restore', { folder: folder.path, args: [backup], settings })
 
   const says =
     'cannot open mnt/store/gatehouse.db: the folder mnt/store is missing: mount its disk, or make it'
@@ -139,7 +140,7 @@ test('with GATEHOUSE_AUTO_INIT=false a server without its database is not ready,
   await using server = await startInFolder({ folder: folder.path, settings })
   const { host } = new URL(server.url)
   const init = (...args: string[]) =>
-    runCommand('init', { folder: folder.path, args, settings: { ...settings, LISTEN: host } })
+    commandHere('init', { folder: folder.path, args, settings: { ...settings, LISTEN: host } })
 
   const before = await fetch(`${server.url}/health/ready`)
   const made = await init('--out', 'new-token')

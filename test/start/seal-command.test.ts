@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises'
 import { expect, test } from 'vitest'
+import { commandHere } from '../support/command-here.ts'
 import { type RefusedStart, refusedStart, startInFolder } from '../support/folder-server.ts'
 import { keyKeeper } from '../support/key-keeper.ts'
 import { runCommand } from '../support/process.ts'
@@ -16,7 +17,7 @@ test('a first start has its key wrapped, a restart has it unwrapped, and no file
   const rekey = await root.write('sys/rekey/init', { secret_shares: 1, secret_threshold: 1 })
   const recovery = await root.write('sys/rekey-recovery-key/init', { secret_shares: 3, secret_threshold: 2 })
   await first.stop()
-  const verified = await runCommand('verify', { folder: folder.path, settings })
+  const verified = await commandHere('verify', { folder: folder.path, settings })
 
   await using again = await startInFolder({ folder: folder.path, settings })
   const kept = await again.as(first.rootToken).read('cubbyhole/a')
