@@ -2,9 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { aLoginMount } from '../plugins/identity/login-mount.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, sessionsOfFile } from './pages.ts'
+import { expectAccessible, openAs } from './pages.ts'
 
-const openAs = sessionsOfFile()
 const markup = '<img src=x onerror="document.title=1">'
 const clock = new FakeClock(Date.now())
 let server: TestServer

@@ -2,9 +2,8 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { logIn, pagesOfFile } from './pages.ts'
+import { logIn, openPage } from './pages.ts'
 
-const openPage = pagesOfFile()
 const clock = new FakeClock()
 let server: TestServer
 const hour = 3_600_000

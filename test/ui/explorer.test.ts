@@ -1,12 +1,10 @@
 import { expect, test } from 'vitest'
 import { startTestServer } from '../support/start-server.ts'
-import { pagesOfFile } from './pages.ts'
-
-const openPage = pagesOfFile()
+import { openAsNobody } from './pages.ts'
 
 test('the explorer lists the operations of the API document', async () => {
   await using server = await startTestServer()
-  await using explorer = await openPage(`${server.url}/docs`)
+  await using explorer = await openAsNobody(`${server.url}/docs`)
 
   await explorer.page.locator('.opblock-tag').first().waitFor()
 

@@ -2,9 +2,8 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
+import { expectAccessible, logIn, openAsNobody } from './pages.ts'
 
-const openPage = pagesOfFile()
 const stack = new AsyncDisposableStack()
 let server: TestServer
 
@@ -58,7 +57,7 @@ async function act(page: Page, target: Locator): Promise<void> {
 }
 
 test('the focus stays in the page and its title names the object, whatever a person does', async () => {
-  await using opened = await openPage(`${server.url}/ui/`)
+  await using opened = await openAsNobody(`${server.url}/ui/`)
   const { page, complaints } = opened
   const main = page.getByRole('main')
   const button = (name: string | RegExp) => main.getByRole('button', { name, exact: true })

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, sessionsOfFile } from './pages.ts'
-
-const openAs = sessionsOfFile()
+import { expectAccessible, openAs } from './pages.ts'
 
 let server: TestServer
 

@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LoginFixture, openLoginFixture } from '../plugins/jwt-auth/explain/fixture.ts'
-import { expectAccessible, sessionsOfFile } from './pages.ts'
-
-const openAs = sessionsOfFile()
+import { expectAccessible, openAs } from './pages.ts'
 
 let fixture: LoginFixture
 beforeAll(async () => {

@@ -1,9 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
-
-const openPage = pagesOfFile()
+import { expectAccessible, logIn, openAsNobody } from './pages.ts'
 
 let server: TestServer
 const ui = () => `${server.url}/ui/`
@@ -31,7 +29,7 @@ test('a person logs in with a token, sees who they are, and logs out, which revo
   const { body } = await server.root.write('auth/people/login/ada', { password: ' lovelace 1815 ' })
   const [token, entity] = [String(body.auth?.client_token), body.auth?.entity_id]
   await server.root.write('identity/group', { name: 'builders', member_entity_ids: [entity] })
-  await using opened = await openPage(ui())
+  await using opened = await openAsNobody(ui())
   const { page, complaints, requested } = opened
   await page.getByRole('tab', { name: 'Token' }).waitFor()
   await expectAccessible(page)
@@ -63,7 +61,7 @@ test('a mount that is shown to everyone has a tab, and a person types the path o
     ['Staff', undefined],
     ['Other', 'hidden'],
   ] as const) {
-    await using opened = await openPage(ui())
+    await using opened = await openAsNobody(ui())
     const { page } = opened
     await page.getByRole('tab', { name: tab }).click()
     if (path !== undefined) {
@@ -105,7 +103,7 @@ test('a machine’s role id and secret id, and a pasted JWT, log in as well', as
     ['jwt', 'ci', { Role: 'deploy', JWT: jwt }],
   ] as const
   for (const [method, path, fields] of logins) {
-    await using opened = await openPage(ui())
+    await using opened = await openAsNobody(ui())
     const { page, requested } = opened
     await page.getByRole('tab', { name: 'Other' }).click()
     await page.getByRole('combobox', { name: 'Method' }).selectOption(method)
@@ -120,7 +118,7 @@ test('a machine’s role id and secret id, and a pasted JWT, log in as well', as
 })
 
 test("a refused login shows the server's own words and the request id", async () => {
-  await using opened = await openPage(ui())
+  await using opened = await openAsNobody(ui())
   const { page } = opened
   await page.getByRole('tab', { name: 'Staff' }).click()
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('ada')

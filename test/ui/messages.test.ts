@@ -1,8 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
-
-const openPage = pagesOfFile()
+import { expectAccessible, logIn, openAs, openAsNobody, openPage } from './pages.ts'
 
 const later = (seconds: number) => new Date(Date.now() + seconds * 1000).toISOString()
 const markup = '<img src=x onerror="window.ran = 1"><script>window.ran = 1</script>'
@@ -49,7 +47,7 @@ test('the login page shows banners and one dialog after another, as text, and fo
     await publish({ title: 'Privacy', type: 'modal', priority: 1 }),
     await publish({ title: 'To stay', dismissible: false }, 'one\n\ntwo'),
   ]
-  await using opened = await openPage(ui())
+  await using opened = await openAsNobody(ui())
   const { page, complaints } = opened
 
   await page.getByRole('alertdialog', { name: 'Terms' }).waitFor()
@@ -83,7 +81,7 @@ test('the login page shows banners and one dialog after another, as text, and fo
 test('a message to acknowledge blocks the page until it is read, and is not shown again', async () => {
   const id = await publish({ title: 'New terms', authenticated: true, acknowledge_required: true })
   const token = await personToken()
-  await using opened = await openPage(ui())
+  await using opened = await openAsNobody(ui())
   const { page, complaints } = opened
   await page.getByRole('tab', { name: 'Token' }).click()
   await page.getByRole('textbox', { name: 'Token' }).fill(token)
@@ -181,9 +179,8 @@ const stored = async () => {
 }
 
 test('a message for everybody is two that are written, edited and ended together, or neither', async () => {
-  await using opened = await openPage(`${ui()}#/messages/new`)
+  await using opened = await openAs(`${ui()}#/messages/new`, 'root')
   const { page, complaints } = opened
-  await logIn(page, 'root')
   await page.getByRole('combobox', { name: 'Shown' }).selectOption({ label: 'To everybody' })
   await page.getByRole('textbox', { name: 'Title' }).fill('Saturday')
   await page.getByRole('textbox', { name: 'Text', exact: true }).fill('Closed')
@@ -261,9 +258,8 @@ test('without sudo nobody gives a message an effect, or edits one that has one',
       'path "sys/config/ui/custom-messages*" { capabilities = ["create", "read", "update", "delete", "list"] }',
   })
   const made = await server.root.write('auth/token/create', { policies: ['announcer'] })
-  await using opened = await openPage(`${ui()}#/messages/${id}`)
+  await using opened = await openAs(`${ui()}#/messages/${id}`, String(made.body.auth?.client_token))
   const { page } = opened
-  await logIn(page, String(made.body.auth?.client_token))
   await page.getByRole('heading', { name: 'Acts', level: 1 }).waitFor()
   await page.getByText('No new credentials').waitFor()
   expect(await page.getByRole('main').getByRole('link', { name: 'Edit' }).count()).toBe(0)
@@ -279,9 +275,8 @@ test('who may only list messages gets no editor, not even by its address', async
     policy: 'path "sys/config/ui/custom-messages" { capabilities = ["list"] }',
   })
   const made = await server.root.write('auth/token/create', { policies: ['lister'] })
-  await using opened = await openPage(`${ui()}#/messages/new`)
+  await using opened = await openAs(`${ui()}#/messages/new`, String(made.body.auth?.client_token))
   const { page } = opened
-  await logIn(page, String(made.body.auth?.client_token))
 
   await page.getByText('Your token does not allow anything here.').waitFor()
   expect(await page.getByRole('button', { name: 'Save' }).count()).toBe(0)

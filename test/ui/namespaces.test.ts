@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, sessionsOfFile } from './pages.ts'
+import { expectAccessible, openAs } from './pages.ts'
 
-const openAs = sessionsOfFile()
 let server: TestServer
 
 beforeAll(async () => {

@@ -1,6 +1,7 @@
-import axe from 'axe-core'
-import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
-import { afterAll, expect } from 'vitest'
+import { readFile } from 'node:fs/promises'
+import { fileURLToPath } from 'node:url'
+import type { BrowserContextOptions, Page } from 'playwright-core'
+import { expect } from 'vitest'
 import { openedBrowser } from '../browser/browser.ts'
 
 export type UiPage = AsyncDisposable & {
@@ -11,23 +12,20 @@ export type UiPage = AsyncDisposable & {
   readonly requested: readonly string[]
 }
 
-/** Opens pages, each with a profile of its own. */
-export const pagesOfFile =
-  () =>
-  async (url: string, options: BrowserContextOptions = {}): Promise<UiPage> =>
-    openPage(await openedBrowser(), url, options)
+const viewport = { width: 1280, height: 720 }
+
+async function newPage(options: BrowserContextOptions = {}): Promise<Page> {
+  // what fades in is drawn many times
+  const context = await (await openedBrowser()).newContext({ viewport, reducedMotion: 'reduce', ...options })
+  return context.newPage()
+}
 
 /** Opens a page with a profile of its own. */
-export async function openPage(
-  browser: Browser,
-  url: string,
-  options: BrowserContextOptions,
-): Promise<UiPage> {
-  const context = await browser.newContext(options)
-  const page = await context.newPage()
+export async function openPage(url: string, options: BrowserContextOptions = {}): Promise<UiPage> {
+  const page = await newPage(options)
   const watched = watch(page)
   await page.goto(url)
-  return { ...watched, [Symbol.asyncDispose]: () => context.close() }
+  return { ...watched, [Symbol.asyncDispose]: () => page.context().close() }
 }
 
 type Watched = Pick<UiPage, 'page' | 'complaints' | 'requested'>
@@ -44,47 +42,43 @@ function watch(page: Page): Watched {
   return { page, complaints, requested }
 }
 
-/**
- * Opens pages of people who are logged in with a token. The first of a file logs in itself. Later ones find the tab
- * with the token in it, as a page that is reloaded does: a new profile and a login take most of a short test.
- */
-export function sessionsOfFile(): (url: string, token: string) => Promise<UiPage> {
-  let tab: UiPage | undefined
-  let isTaken = false
-  afterAll(() => tab?.[Symbol.asyncDispose]())
-  return async (url, token) => {
-    if (isTaken) return firstSession(url, token)
-    isTaken = true
-    const watched = tab === undefined ? undefined : await nextSession(tab.page, url, token)
-    tab ??= await firstSession(url, token)
-    const { page } = tab
-    return {
-      ...(watched ?? tab),
-      [Symbol.asyncDispose]: async () => {
-        page.removeAllListeners()
-        isTaken = false
-      },
-    }
-  }
-}
+/** The tab of this process, while no test uses it. */
+let free: Page | undefined
 
-async function firstSession(url: string, token: string): Promise<UiPage> {
-  const opened = await openPage(await openedBrowser(), url, {})
-  await logIn(opened.page, token)
+/** Opens a page of somebody who has logged in with a token, as a reload does: the token is in the tab. */
+export async function openAs(url: string, token: string): Promise<UiPage> {
+  const opened = await openTab(url, `sessionStorage.setItem('gatehouse.token', ${JSON.stringify(token)})`)
+  await opened.page.getByRole('navigation', { name: 'Main' }).waitFor()
   return opened
 }
 
-/** Nothing of whoever used the tab before is left. */
-async function nextSession(page: Page, url: string, token: string): Promise<Watched> {
-  await page.emulateMedia({ colorScheme: 'light' })
-  // the page itself does not notice its new address, which may differ in its fragment only, so that it is loaded anew
-  await page.evaluate(`localStorage.clear(); sessionStorage.clear()
-    sessionStorage.setItem('gatehouse.token', ${JSON.stringify(token)})
-    History.prototype.replaceState.call(history, null, '', ${JSON.stringify(url)})`)
+/** Opens a page of somebody who has not logged in. */
+export const openAsNobody = (url: string): Promise<UiPage> => openTab(url, '')
+
+/**
+ * The pages of a process are in one tab, in which nothing of the one before is left: a new profile takes longer than
+ * a short test.
+ */
+async function openTab(url: string, prepare: string): Promise<UiPage> {
+  const page = free ?? (await newPage())
+  free = undefined
+  // a page of the same origin, in which nothing runs
+  await page.goto(new URL('/v1/sys/health', url).href)
+  await page.evaluate(`localStorage.clear(); sessionStorage.clear(); ${prepare}`)
   const watched = watch(page)
-  await page.reload()
-  await page.getByRole('navigation', { name: 'Main' }).waitFor()
-  return watched
+  await page.goto(url)
+  return { ...watched, [Symbol.asyncDispose]: () => giveBack(page) }
+}
+
+async function giveBack(page: Page): Promise<void> {
+  page.removeAllListeners()
+  if (free !== undefined) return page.context().close()
+  await page.unrouteAll()
+  await page.goto('about:blank')
+  await page.context().clearCookies()
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize(viewport)
+  free = page
 }
 
 /** Logs in at the tab for tokens. */
@@ -97,15 +91,24 @@ export async function logIn(page: Page, token: string): Promise<void> {
 
 type Violation = { readonly id: string; readonly nodes: readonly { readonly html: string }[] }
 
+const axe = readFile(fileURLToPath(import.meta.resolve('axe-core/axe.min.js')), 'utf8')
+
 /** What axe looks at. A color scheme changes nothing but colors. */
 const rulesOf = { light: {}, dark: { runOnly: ['color-contrast', 'link-in-text-block'] } }
 
+/** The browser compiles a script only once for all pages, unlike what `page.evaluate` passes to `eval`. */
+async function loadAxe(page: Page): Promise<void> {
+  const devtools = await page.context().newCDPSession(page)
+  await devtools.send('Runtime.evaluate', { expression: await axe })
+  await devtools.detach()
+}
+
 /** axe finds nothing, in light and in dark. */
 export async function expectAccessible(page: Page): Promise<void> {
-  if ((await page.evaluate('typeof axe')) === 'undefined') await page.evaluate(axe.source)
+  if ((await page.evaluate('typeof axe')) === 'undefined') await loadAxe(page)
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
-    const options = JSON.stringify(rulesOf[colorScheme])
+    const options = JSON.stringify({ ...rulesOf[colorScheme], reporter: 'no-passes' })
     const violations = await page.evaluate<Violation[]>(
       `axe.run(${options}).then(({ violations }) => violations)`,
     )

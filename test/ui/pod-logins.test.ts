@@ -1,8 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type PodMount, type Pods, startPods } from '../plugins/kubernetes/pods.ts'
-import { expectAccessible, sessionsOfFile } from './pages.ts'
+import { expectAccessible, openAs } from './pages.ts'
 
-const openAs = sessionsOfFile()
 let pods: Pods
 let at: PodMount
 let mount: string

@@ -2,9 +2,8 @@ import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type OpenIdProvider, startOpenIdProvider } from '../../simulators/openid-provider/openid-provider.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, pagesOfFile } from './pages.ts'
+import { expectAccessible, openAsNobody, openPage } from './pages.ts'
 
-const openPage = pagesOfFile()
 const markup = '<img src=x onerror="window.ran = 1">'
 
 let server: TestServer
@@ -61,7 +60,7 @@ const providerTab = (page: Page) => page.getByRole('tab', { name: 'Single sign-o
 const begin = (page: Page) => page.getByRole('button', { name: 'Continue with the provider' }).click()
 
 test('a login through a provider stays in the tab, and keeps namespace and destination', async () => {
-  await using opened = await openPage(`${server.url}/ui/?namespace=team#/home?filter=x`)
+  await using opened = await openAsNobody(`${server.url}/ui/?namespace=team#/home?filter=x`)
   const { page, complaints, requested } = opened
   await providerTab(page)
 
@@ -105,7 +104,7 @@ test('a provider that posts a form instead leads back to the same tab', async ()
     user_claim: 'sub',
     allowed_redirect_uris: `${server.url}/ui/vault/auth/posting/oidc/callback`,
   })
-  await using opened = await openPage(`${server.url}/ui/#/home?filter=x`)
+  await using opened = await openAsNobody(`${server.url}/ui/#/home?filter=x`)
   const { page, complaints } = opened
   await page.getByRole('tab', { name: 'Other' }).click()
   await page.getByRole('combobox', { name: 'Method' }).selectOption('oidc')
@@ -121,7 +120,7 @@ test('a provider that posts a form instead leads back to the same tab', async ()
 })
 
 test('a role that refuses the person is explained, with another try', async () => {
-  await using opened = await openPage(`${server.url}/ui/`)
+  await using opened = await openAsNobody(`${server.url}/ui/`)
   const { page } = opened
   await providerTab(page)
   await page.getByRole('textbox', { name: 'Role' }).fill('bound')
@@ -145,7 +144,7 @@ test.each([
     'have refused the login',
   ],
 ])('%s is explained in words', async (_, query, words) => {
-  await using opened = await openPage(`${server.url}/ui/`)
+  await using opened = await openAsNobody(`${server.url}/ui/`)
   const { page } = opened
   const state = new URLSearchParams(query).get('state')
   const begun = { mount: 'oidc', role: '', namespace: '', nonce: 'n', destination: '', state }
@@ -169,7 +168,7 @@ test('a link that ends the login of somebody else logs nobody in', async () => {
     theirs.page.goto(String(begun.body.data?.['auth_url'])).then(() => signIn(theirs.page, 'mallory')),
   ])
 
-  await using opened = await openPage(back.url())
+  await using opened = await openAsNobody(back.url())
   const { page, requested } = opened
   await page.getByText('The login was begun in another browser or tab.').waitFor()
 
@@ -178,7 +177,7 @@ test('a link that ends the login of somebody else logs nobody in', async () => {
 })
 
 test('a login that cannot begin shows the cause, and a mount without a provider takes a JWT', async () => {
-  await using opened = await openPage(`${server.url}/ui/`)
+  await using opened = await openAsNobody(`${server.url}/ui/`)
   const { page } = opened
   await providerTab(page)
   await page.getByRole('textbox', { name: 'Role' }).fill('elsewhere')

@@ -2,10 +2,7 @@ import { text } from 'node:stream/consumers'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LoginFixture, openLoginFixture } from '../plugins/jwt-auth/explain/fixture.ts'
-import { expectAccessible, pagesOfFile, sessionsOfFile } from './pages.ts'
-
-const openPage = pagesOfFile()
-const openAs = sessionsOfFile()
+import { expectAccessible, openAs, openAsNobody } from './pages.ts'
 
 let fixture: LoginFixture
 let jwtMount: string
@@ -62,7 +59,7 @@ const ways: readonly {
 
 /** The id that a person is told whose login is refused. */
 async function refusedId(mount: string, method: string, fill: Fill): Promise<string> {
-  await using opened = await openPage(`${fixture.server.url}/ui/`)
+  await using opened = await openAsNobody(`${fixture.server.url}/ui/`)
   const { page } = opened
   await page.getByRole('tab', { name: 'Other' }).click()
   await page.getByRole('combobox', { name: 'Method' }).selectOption(method)

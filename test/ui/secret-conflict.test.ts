@@ -1,9 +1,8 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, sessionsOfFile } from './pages.ts'
+import { expectAccessible, openAs } from './pages.ts'
 
-const openAs = sessionsOfFile()
 let server: TestServer
 
 beforeAll(async () => {

@@ -4,9 +4,7 @@ import { freePort } from '../../simulators/free-port.ts'
 import { StartedProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { expectAccessible, logIn, pagesOfFile } from './pages.ts'
-
-const openPage = pagesOfFile()
+import { expectAccessible, logIn, openPage } from './pages.ts'
 
 test('a server without data is initialized and unsealed in the browser, and its keys are shown once', async () => {
   await using server = await startTestServer({ dev: false, settings: { SEAL: 'shamir' } })

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { expect } from 'vitest'
-import { openedBrowser } from '../browser/browser.ts'
 import { logIn, openPage } from './pages.ts'
 
 const listFile = new URL('../../dist/ui/files.json', import.meta.url)
 
 /** A person signs in at the web UI of a server, and each file of its build arrives whole in each encoding. */
 export async function expectShippedUi(url: string, token: string): Promise<void> {
-  await using opened = await openPage(await openedBrowser(), `${url}/ui/`, {})
+  await using opened = await openPage(`${url}/ui/`)
   await logIn(opened.page, token)
   const files = JSON.parse(await readFile(listFile, 'utf8')) as Record<string, { hash: string }>
   const assets = Object.entries(files).filter(([name]) => name !== 'index.html')

@@ -2,9 +2,8 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { expectAccessible, sessionsOfFile } from './pages.ts'
+import { expectAccessible, openAs } from './pages.ts'
 
-const openAs = sessionsOfFile()
 let server: TestServer
 let auditFolder: Awaited<ReturnType<typeof temporaryFolder>>
 

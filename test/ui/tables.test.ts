@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
-import { openedBrowser } from '../browser/browser.ts'
 import { startCredentialProvider } from '../support/credential-provider.ts'
 import { practiceType } from '../support/practice-type.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -250,7 +249,7 @@ test('every table and list can be read on a phone, a tablet, at 200 % zoom and o
     if (opened === undefined || shownTo !== policy) {
       await opened?.[Symbol.asyncDispose]()
       const token = await server.root.write('auth/token/create', { policies: [policy] })
-      opened = await openPage(await openedBrowser(), `${server.url}/ui/`, {})
+      opened = await openPage(`${server.url}/ui/`)
       await logIn(opened.page, String(token.body.auth?.client_token))
       shownTo = policy
     }

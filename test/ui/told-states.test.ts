@@ -2,10 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startIssuer } from '../../simulators/ci-issuer/issuer.ts'
 import { aLoginMount } from '../plugins/identity/login-mount.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { pagesOfFile, sessionsOfFile } from './pages.ts'
+import { openAs, openPage } from './pages.ts'
 
-const openAs = sessionsOfFile()
-const openPage = pagesOfFile()
 let server: TestServer
 
 beforeAll(async () => {

@@ -2,9 +2,8 @@ import { pino } from 'pino'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { logIn, pagesOfFile } from './pages.ts'
+import { logIn, openAs, openAsNobody } from './pages.ts'
 
-const openPage = pagesOfFile()
 let server: TestServer
 let log = ''
 const keepLine = (line: string) => {
@@ -68,7 +67,7 @@ const places = [
 
 test('no page is wider than a phone of 360 px, nor than a window of 1280 px at 200 % zoom, and the token is in no address, referrer, log or lasting storage, whatever was opened', async () => {
   const token = await tokenOf({ policies: ['root'], ttl: '1h' })
-  await using opened = await openPage(`${server.url}/ui/`)
+  await using opened = await openAsNobody(`${server.url}/ui/`)
   const { page, complaints, requested } = opened
   const tooWide = async (): Promise<boolean> =>
     page.evaluate('document.documentElement.scrollWidth > document.documentElement.clientWidth')
@@ -104,11 +103,28 @@ test('no page is wider than a phone of 360 px, nor than a window of 1280 px at 2
   expect(complaints).toEqual([])
 })
 
+test('a view is absent, and its address leads to nothing, for a token that has nothing to do there', async () => {
+  await using opened = await openAs(`${server.url}/ui/#/secrets`, await tokenOf({ policies: ['default'] }))
+  const { page, complaints } = opened
+  const refusal = page.getByText('Your token does not allow anything here.')
+  await refusal.waitFor()
+  for (const view of ['cloud', 'logins/jwt', 'access', 'leases', 'system', 'tools']) {
+    await page.goto(`${server.url}/ui/#/home`)
+    await refusal.waitFor({ state: 'detached' })
+    await page.goto(`${server.url}/ui/#/${view}`)
+    await refusal.waitFor()
+  }
+
+  expect(await page.getByRole('navigation', { name: 'Main' }).getByRole('link').allInnerTexts()).toEqual([
+    'Home',
+  ])
+  expect(complaints).toEqual([])
+})
+
 test('the session counts down, is renewed, and ends with the token', async () => {
   const token = await tokenOf({ policies: ['default'], ttl: '4s' })
-  await using opened = await openPage(`${server.url}/ui/`)
+  await using opened = await openAs(`${server.url}/ui/`, token)
   const { page } = opened
-  await logIn(page, token)
   await page
     .getByRole('timer')
     .getByText(/The session ends in \d s/)
@@ -133,7 +149,7 @@ async function tabTo(page: Page, target: Locator): Promise<void> {
 }
 
 test('the keyboard alone leads through the login, to a secret, and through the editor of a message', async () => {
-  await using opened = await openPage(`${server.url}/ui/`)
+  await using opened = await openAsNobody(`${server.url}/ui/`)
   const { page, complaints } = opened
   const { keyboard } = page
   const press = async (target: Locator, key = 'Enter') => {
