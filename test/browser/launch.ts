@@ -16,6 +16,8 @@ const args = [
   '--disable-quic',
   '--disable-background-networking',
   '--disable-component-update',
+  // no script runs long enough to gain from what it costs to optimize it
+  '--js-flags=--no-maglev,--no-turbofan',
 ]
 
 /** A browser with default settings; no origin check is disabled. */
