@@ -76,17 +76,21 @@ function fieldsOf(document: Json, operation: Json): Field[] {
 
 /** The ways in which a caller can be wrong about a body. */
 type Say = (field: Field, how?: 'as a key') => string
-const bodies: readonly ((fields: readonly Field[], say: Say) => unknown)[] = [
-  (fields, say) =>
-    Object.fromEntries(fields.filter(({ isText }) => isText).map((field) => [field.name, say(field)])),
-  (fields, say) => Object.fromEntries(fields.map((field) => [field.name, say(field)])),
+type MakeBody = (fields: readonly Field[], say: Say) => object
+const textFields: MakeBody = (fields, say) =>
+  eachField(
+    fields.filter(({ isText }) => isText),
+    say,
+  )
+const eachField: MakeBody = (fields, say) =>
+  Object.fromEntries(fields.map((field) => [field.name, say(field)]))
+const bodies: readonly MakeBody[] = [
+  textFields,
+  eachField,
   (fields, say) => Object.fromEntries(fields.map((field) => [field.name, [say(field)]])),
   (fields, say) =>
     Object.fromEntries(fields.map((field) => [field.name, { [say(field, 'as a key')]: say(field) }])),
 ]
-
-/** Of a caller who is refused before its body is looked at. */
-const [, eachField] = bodies
 
 export type Callers = {
   readonly anonymous: Client
@@ -130,20 +134,33 @@ export async function walk(
     answers.push(answer)
     if (name.includes('revoke')) await answer
   }
-  const looksAtBody = !areRefused || nodeLevel.test(name)
+  const wrapHeader = () => ({
+    'X-Vault-Wrap-TTL': book.next({ what: `${name} (wrap header)`, isSecret: false }),
+  })
+  const query = () => `${path.includes('?') ? '&' : '?'}note=${hidden('query')}`
+  const bearer = () => ({ Authorization: `Bearer ${hidden('bearer')}` })
+  const broken = () => `{"note": "${hidden('broken JSON')}`
+  if (areRefused && !nodeLevel.test(name)) {
+    // before anything of it is read: two requests say all that could be wrong
+    const body = verb === 'GET' ? undefined : { ...eachField(fields, say), note: hidden('unknown field') }
+    await send(as(hidden('token')), body, { query: query(), headers: wrapHeader() })
+    const raw = verb === 'GET' ? {} : { raw: broken() }
+    await send(anonymous, undefined, { headers: bearer(), ...raw })
+    return Promise.all(answers)
+  }
+  const areTexts = fields.every(({ isText }) => isText)
   for (const make of fields.length === 0 ? [] : bodies) {
-    if (!looksAtBody && make !== eachField) continue
+    // then it is the next one
+    if (areTexts && make === textFields) continue
     await send(await root(), make(fields, say))
     if (found !== anonymous && (needsNoToken || make === eachField)) await send(anonymous, make(fields, say))
   }
   await send(as(hidden('token')), undefined)
-  await send(anonymous, undefined, { headers: { Authorization: `Bearer ${hidden('bearer')}` } })
-  await send(await root(), undefined, { query: `${path.includes('?') ? '&' : '?'}note=${hidden('query')}` })
-  await send(await root(), undefined, {
-    headers: { 'X-Vault-Wrap-TTL': book.next({ what: `${name} (wrap header)`, isSecret: false }) },
-  })
+  await send(anonymous, undefined, { headers: bearer() })
+  await send(await root(), undefined, { query: query() })
+  await send(await root(), undefined, { headers: wrapHeader() })
   if (verb !== 'GET') {
-    await send(await root(), undefined, { raw: `{"note": "${hidden('broken JSON')}` })
+    await send(await root(), undefined, { raw: broken() })
     await send(await root(), { note: hidden('unknown field') })
   }
   return Promise.all(answers)
