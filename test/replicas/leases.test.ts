@@ -7,6 +7,7 @@ import { startCredentialProvider } from '../support/credential-provider.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { emptyDatabase, query } from '../support/postgres.ts'
 import { practiceType } from '../support/practice-type.ts'
+import { sealKey } from '../support/replicas.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -16,13 +17,14 @@ const leaseRows = async (database: string) =>
     String(key),
   )
 
+const role = (ttl: number) => ({ ttl, maxTtl: 0, renewable: true })
+
 /** Two servers with the practice engine. The first one has all background jobs. */
 async function twoServers() {
   const opened = new AsyncDisposableStack()
   const provider = opened.use(await startCredentialProvider())
   const database = opened.use(await emptyDatabase()).url
   const clock = new FakeClock()
-  const role = (ttl: number) => ({ ttl, maxTtl: 0, renewable: true })
   const roles = new Map([
     ['ci', role(3000)],
     ['brief', role(60)],
@@ -31,7 +33,7 @@ async function twoServers() {
     opened.use(
       await startTestServer({
         clock,
-        settings: { STORAGE: database, SEAL_KEY: '5e'.repeat(32), REPLICA_NAME: name },
+        settings: { STORAGE: database, SEAL_KEY: sealKey, REPLICA_NAME: name },
         plugins: [practiceType({ providerUrl: provider.url, roles })],
       }),
     )
@@ -157,24 +159,26 @@ test('a revocation in progress on a server that is paused is repeated by another
   await using provider = await startCredentialProvider()
   await using emptied = await emptyDatabase()
   const database = emptied.url
-  const start = (name: string) =>
-    startServerProcess({
-      folder: folder.path,
-      entry: programFile('test/support/practice-server.ts'),
-      environment: {
-        PRACTICE_PROVIDER: provider.url,
-        GATEHOUSE_STORAGE: database,
-        GATEHOUSE_SEAL_KEY: '5e'.repeat(32),
-        GATEHOUSE_REPLICA_NAME: name,
-        GATEHOUSE_POSTGRES_POOL: '3',
-      },
-    })
-  await using holder = await start('holder')
+  await using holder = await startServerProcess({
+    folder: folder.path,
+    entry: programFile('test/support/practice-server.ts'),
+    environment: {
+      PRACTICE_PROVIDER: provider.url,
+      GATEHOUSE_STORAGE: database,
+      GATEHOUSE_SEAL_KEY: sealKey,
+      GATEHOUSE_REPLICA_NAME: 'holder',
+      GATEHOUSE_POSTGRES_POOL: '3',
+    },
+  })
   const root = new Client(holder.url, holder.rootToken)
   await root.write('sys/mounts/engine', { type: 'practice' })
-  await using other = await start('other')
+  await using other = await startTestServer({
+    dev: false,
+    settings: { STORAGE: database, SEAL_KEY: sealKey, REPLICA_NAME: 'other' },
+    plugins: [practiceType({ providerUrl: provider.url, roles: new Map([['brief', role(1)]]) })],
+  })
   provider.mood = 'hanging'
-  const { body } = await new Client(other.url, holder.rootToken).read('engine/creds/brief')
+  const { body } = await other.as(holder.rootToken).read('engine/creds/brief')
   await provider.deletions(1)
 
   process.kill(holder.pid, 'SIGSTOP')

@@ -39,7 +39,7 @@ export const practiceType = (options: PracticeOptions): PluginDefinition => ({
     const notesOf = (mount: Mount) => mounts.viewOf(mount).view('notes/', { numbers: 'plain' })
     const ours = () => mounts.table.all().filter(({ type, tainted }) => type === 'practice' && !tainted)
     const job = new Periodic({
-      intervalMs: 1,
+      intervalMs: 25,
       run: async () => {
         for (const mount of ours()) {
           for (const { key, value } of await notesOf(mount).list('')) {
