@@ -11,20 +11,15 @@ const knownJwts = 256
 const validSeconds = 6 * 3600
 
 /** Configures the mount, a policy and a role, as an operator of a CI platform would. */
-export async function configureLogins(
-  url: string,
-  rootToken: string,
-  issuer: Issuer,
-  mount = 'auth/jwt',
-): Promise<void> {
+export async function configureLogins(url: string, rootToken: string, issuer: Issuer): Promise<void> {
   const write = (path: string, body: unknown) =>
     sendSuccessfully(url, { method: 'POST', path, token: rootToken, body })
-  await write(`${mount}/config`, { jwks_url: issuer.jwksUrl, bound_issuer: issuer.url })
+  await write('auth/jwt/config', { jwks_url: issuer.jwksUrl, bound_issuer: issuer.url })
   await write('sys/policies/acl/bench', {
     policy:
       'path "auth/jwt/role/*" { capabilities = ["read"] }\npath "auth/jwt/role" { capabilities = ["list"] }',
   })
-  await write(`${mount}/role/${roleName}`, {
+  await write(`auth/jwt/role/${roleName}`, {
     role_type: 'jwt',
     user_claim: 'sub',
     bound_audiences: ['gatehouse'],
