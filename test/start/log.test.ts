@@ -118,27 +118,6 @@ test('a later start logs no initialization', async () => {
   ])
 })
 
-test('warnings of Node and the exception that ends the server are JSON lines, and the exit code is 1', async () => {
-  await using folder = await temporaryFolder()
-  const code = `process.on('SIGUSR2', () => { process.emitWarning('beware'); setImmediate(() => { throw new Error('unforeseen') }) })`
-  await using server = await startProcess({
-    folder: folder.path,
-    environment: { NODE_OPTIONS: `--import="data:text/javascript,${code}"` },
-  })
-
-  const ended = await server.stop('SIGUSR2')
-
-  const [warning, end] = logLines(ended).slice(-2)
-  expect(ended.code).toBe(1)
-  expect(warning).toMatchObject({ level: 'warn', event: 'runtime_warning', msg: 'beware' })
-  expect(end).toMatchObject({
-    level: 'fatal',
-    event: 'stopped',
-    exit_code: 1,
-    err: { type: 'Error', message: 'unforeseen' },
-  })
-})
-
 // stop.test.ts has one of JSON that nobody reads
 test('the log is text with GATEHOUSE_LOG_FORMAT=text, and a reader that does not keep up never blocks the server', async () => {
   await using folder = await temporaryFolder()
@@ -160,10 +139,16 @@ test('the log is text with GATEHOUSE_LOG_FORMAT=text, and a reader that does not
   expect([...statuses]).toEqual([200])
 })
 
-test('a server prints no token, JWT, key or body, except the one line with the root token', async () => {
+/** A warning, and then an exception that nobody catches. */
+const failsAtSignal = `process.on('SIGUSR2', () => { process.emitWarning('beware'); setImmediate(() => { throw new Error('unforeseen') }) })`
+
+test('a server prints no token, JWT, key or body, except the one line with the root token; warnings of Node and the exception that ends it are JSON lines, and the exit code is 1', async () => {
   await using folder = await temporaryFolder()
-  const settings = { LOG_LEVEL: 'trace', ACCESS_LOG: 'true' }
-  await using server = await startProcess({ folder: folder.path, settings })
+  await using server = await startProcess({
+    folder: folder.path,
+    settings: { LOG_LEVEL: 'trace', ACCESS_LOG: 'true' },
+    environment: { NODE_OPTIONS: `--import="data:text/javascript,${failsAtSignal}"` },
+  })
   const root = server.as(server.rootToken)
   const { sign, secretPart } = await aPipeline(server, server.rootToken)
   const good = await sign({ aud: audience })
@@ -187,7 +172,7 @@ test('a server prints no token, JWT, key or body, except the one line with the r
     jwks_url: 'http://127.0.0.1:1/hunter2-path',
   })
   await root.write('auth/token/revoke-self')
-  await server.stop()
+  const ended = await server.stop('SIGUSR2')
 
   const sealKey = (await readFile(folder.file('data/seal.key'), 'utf8')).trim()
   const secrets = [
@@ -211,6 +196,15 @@ test('a server prints no token, JWT, key or body, except the one line with the r
   expect(server.stderr).not.toContain(server.rootToken)
   expect(server.stdout).toBe(`Root token: ${server.rootToken}\n`)
   expect(logLines(server).filter(({ msg }) => msg === 'request').length).toBeGreaterThan(12)
+  const [warning, end] = logLines(ended).slice(-2)
+  expect(ended.code).toBe(1)
+  expect(warning).toMatchObject({ level: 'warn', event: 'runtime_warning', msg: 'beware' })
+  expect(end).toMatchObject({
+    level: 'fatal',
+    event: 'stopped',
+    exit_code: 1,
+    err: { type: 'Error', message: 'unforeseen' },
+  })
 })
 
 test('a refused login logs who, where and which check, but no unknown role name', async () => {

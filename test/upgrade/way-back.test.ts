@@ -10,10 +10,7 @@ test('0.2.0 and this version refuse a store that the other one holds with exit c
   const store = join(folder, 'data/gatehouse.db')
   await mkdir(folder)
   const startOld = () =>
-    new StartedProcess(relative(join(import.meta.dirname, '../..'), code.file('src/main.ts')), {
-      folder,
-      environment: { NODE_COMPILE_CACHE: code.file('compiled') },
-    })
+    new StartedProcess(relative(join(import.meta.dirname, '../..'), code.file('src/main.ts')), { folder })
 
   const old = startOld()
   await old.logged('listening on ')
