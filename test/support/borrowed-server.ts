@@ -24,9 +24,10 @@ const notRemoved = ['sys/namespaces', 'sys/quotas/rate-limit', 'identity/oidc/ro
 const idle: Idle[] = []
 
 /**
- * A server as `startTestServer()` starts one, for a test that creates and changes mounts, policies, entities, groups
- * and tokens only, and does not look at tokens of others. Its disposal gives it back as new for the next test of the
- * file, which takes less work than a start. With options, it is a server of its own.
+ * A server as `startTestServer()` starts one, but with `auth/jwt` as its only default mount. It is for a test that
+ * creates and changes mounts, policies, entities, groups and tokens only, and does not look at tokens of others. Its
+ * disposal gives it back as new for the next test of the file, which takes less work than a start. With options, it is a
+ * server of its own.
  */
 export async function borrowServer(options: TestServerOptions = {}): Promise<TestServer> {
   if (Object.keys(options).length > 0) return startTestServer(options)
@@ -35,7 +36,8 @@ export async function borrowServer(options: TestServerOptions = {}): Promise<Tes
 }
 
 async function begin(): Promise<Idle> {
-  const server = await startTestServer()
+  // each default mount is made again for the next test
+  const server = await startTestServer({ settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt' } })
   return { server, mounts: await mountsOf(server.root), policy: await policyOf(server.root) }
 }
 
