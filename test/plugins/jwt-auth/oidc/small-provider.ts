@@ -2,7 +2,7 @@ import { createHash, randomUUID } from 'node:crypto'
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { borrowServer } from '../../../support/borrowed-server.ts'
 import type { Answer, Client, Json } from '../../../support/client.ts'
-import { makeRsaKeys } from '../../../support/rsa-keys.ts'
+import { rsaKeysNamed } from '../../../support/rsa-keys.ts'
 import type { TestServer, TestServerOptions } from '../../../support/start-server.ts'
 import { jwksOf, type Provider, startProvider } from '../provider.ts'
 import { aSigner, newKeys, type Signer } from '../signer.ts'
@@ -59,7 +59,7 @@ const keysByAlgorithm = new Map<string, ReturnType<typeof newKeys>>()
  * foreign signature, use another `aSigner`.
  */
 function keysOf(algorithm: string): ReturnType<typeof newKeys> {
-  const keys = keysByAlgorithm.get(algorithm) ?? newKeys(algorithm, 2048, makeRsaKeys)
+  const keys = keysByAlgorithm.get(algorithm) ?? newKeys(algorithm, 2048, (bits) => rsaKeysNamed('provider', bits))
   keysByAlgorithm.set(algorithm, keys)
   return keys
 }
