@@ -59,7 +59,8 @@ const keysByAlgorithm = new Map<string, ReturnType<typeof newKeys>>()
  * foreign signature, use another `aSigner`.
  */
 function keysOf(algorithm: string): ReturnType<typeof newKeys> {
-  const keys = keysByAlgorithm.get(algorithm) ?? newKeys(algorithm, 2048, (bits) => rsaKeysNamed('provider', bits))
+  const keys =
+    keysByAlgorithm.get(algorithm) ?? newKeys(algorithm, 2048, (bits) => rsaKeysNamed('provider', bits))
   keysByAlgorithm.set(algorithm, keys)
   return keys
 }
