@@ -217,7 +217,7 @@ describe('with a static seal', () => {
       servers.filter(({ lines }) =>
         lines.some((line) => line.includes('"term":4,"msg":"all readable records')),
       )
-    while (resealed().length === 0) await health(one)
+    await expect.poll(() => resealed().length).toBeGreaterThan(0)
     const sealedWith =
       "SELECT DISTINCT get_byte(value, 3) AS term FROM records WHERE key NOT LIKE 'barrier/%'"
     expect(await query(all.database, sealedWith)).toEqual([{ term: 4 }])
