@@ -1,4 +1,4 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { systemClock } from '../../../../src/lib/system/clock.ts'
 import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
@@ -15,14 +15,14 @@ import {
   until,
   works,
 } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 
+const renewed = renewedFixture()
 let fixture: CloudFixture
-
 beforeEach(async () => {
-  fixture = await startCloudFixture()
+  fixture = renewed()
   await aRole(fixture, 'ci', { cloud_roles: reader(fixture, 'web', 'data') })
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const creds = () => fixture.root.read('cloud/creds/ci')
 const calls = (operation: Parameters<typeof fixture.directory.journal.arrived>[0]) =>

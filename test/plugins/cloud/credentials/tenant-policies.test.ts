@@ -1,14 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { CloudFixture } from '../cloud-fixture.ts'
 import { aCredential, aRole, cleared, kindsOf, living, renew, revoke, works } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 
+const renewed = renewedFixture()
 let fixture: CloudFixture
-
 beforeEach(async () => {
-  fixture = await startCloudFixture()
+  fixture = renewed()
   await aRole(fixture, 'ci')
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const errorOf = async (answer: ReturnType<typeof fixture.root.read>) => {
   const { status, body } = await answer
