@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Page } from 'playwright-core'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import type { Client } from '../support/client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
@@ -15,15 +15,20 @@ let server: TestServer
 let frontEnd: FrontEnd
 let page: Page
 
+beforeAll(async () => {
+  page = await (await openedBrowser()).newPage()
+  await page.clock.install()
+})
+afterAll(() => page.close())
 beforeEach(async () => {
   server = await startTestServer({ clock })
   frontEnd = await startFrontEnd(server.url)
   await allow(frontEnd.origin)
-  page = await (await openedBrowser()).newPage()
-  await page.clock.install({ time: clock.now() })
+  await page.clock.setSystemTime(clock.now())
 })
 afterEach(async () => {
-  await page.close()
+  // each server has an origin of its own, where nothing is kept of the page before
+  await page.goto('about:blank')
   await frontEnd[Symbol.asyncDispose]()
   await server[Symbol.asyncDispose]()
 })

@@ -33,7 +33,6 @@ test('an operator writes a policy; a syntax error is named with its line', async
   await using opened = await open(await tokenOf('root'), '')
   const { page, complaints } = opened
   await page.getByRole('link', { name: 'deploy', exact: true }).waitFor()
-  await expectAccessible(page)
   await page.getByRole('textbox', { name: 'Open or create a policy' }).fill('team')
   await page.getByRole('button', { name: 'Open' }).click()
   const policy = page.getByRole('textbox', { name: 'Policy', exact: true })
@@ -254,7 +253,6 @@ test('an operator finds a person by an alias, sees their tokens, and revokes all
     expect.stringMatching(/^(?:1 h|59 min)/),
     '7',
   ])
-  await expectAccessible(page)
   await row.getByRole('link', { name: 'Noor' }).click()
 
   await page.getByRole('heading', { name: 'Noor' }).waitFor()

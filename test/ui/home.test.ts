@@ -85,7 +85,6 @@ test('the home page of a user leads to what they can open, and names no rule of 
   const { page } = opened
   const open = page.getByRole('region', { name: 'What I can open' })
   await open.getByRole('link', { name: 'team/', exact: true }).waitFor()
-  await expectAccessible(page)
   const links = await open.getByRole('link').allInnerTexts()
   const isRuleShown = await open.getByText('lookup-self').isVisible()
   await open.getByRole('link', { name: 'shop/', exact: true }).click()

@@ -57,12 +57,12 @@ test('a person logs in with a token, sees who they are, and logs out, which revo
 })
 
 test('a mount that is shown to everyone has a tab, and a person types the path of any other', async () => {
+  await using opened = await openAsNobody(ui())
+  const { page } = opened
   for (const [tab, path] of [
     ['Staff', undefined],
     ['Other', 'hidden'],
   ] as const) {
-    await using opened = await openAsNobody(ui())
-    const { page } = opened
     await page.getByRole('tab', { name: tab }).click()
     if (path !== undefined) {
       await page.getByRole('combobox', { name: 'Method' }).selectOption('userpass')
@@ -77,6 +77,7 @@ test('a mount that is shown to everyone has a tab, and a person types the path o
       .getByRole('main')
       .getByText(`${path ?? 'people'}-ada`)
       .waitFor()
+    await page.getByRole('button', { name: 'Log out' }).click()
   }
 })
 
@@ -102,9 +103,9 @@ test('a machine’s role id and secret id, and a pasted JWT, log in as well', as
     ],
     ['jwt', 'ci', { Role: 'deploy', JWT: jwt }],
   ] as const
+  await using opened = await openAsNobody(ui())
+  const { page, requested } = opened
   for (const [method, path, fields] of logins) {
-    await using opened = await openAsNobody(ui())
-    const { page, requested } = opened
     await page.getByRole('tab', { name: 'Other' }).click()
     await page.getByRole('combobox', { name: 'Method' }).selectOption(method)
     await page.getByRole('textbox', { name: 'Mount path' }).fill(path)
@@ -113,8 +114,9 @@ test('a machine’s role id and secret id, and a pasted JWT, log in as well', as
     await page.getByRole('button', { name: 'Log in', exact: true }).click()
 
     await page.getByRole('main').getByText(`auth/${path}/login`, { exact: true }).waitFor()
-    expect(requested.join('\n')).not.toContain(jwt)
+    await page.getByRole('button', { name: 'Log out' }).click()
   }
+  expect(requested.join('\n')).not.toContain(jwt)
 })
 
 test("a refused login shows the server's own words and the request id", async () => {

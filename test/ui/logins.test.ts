@@ -81,7 +81,6 @@ test('roles have what the linter says beside the field, and the status says wher
   await page.getByRole('link', { name: 'Status' }).click()
   await page.getByRole('heading', { name: 'Keys are available' }).waitFor()
   await page.getByRole('region', { name: 'Configuration' }).getByText(fixture.issuer.url).waitFor()
-  await expectAccessible(page)
 
   expect(complaints).toEqual([])
 })
@@ -103,7 +102,6 @@ test('the page of a role says what a JWT as the token means, and the switch chan
   await panel.getByText('Off for this mount.').waitFor()
   await panel.getByText('one that is made for longer than 1 h is refused').waitFor()
   await panel.getByText('-H "X-Gatehouse-Role: ci"').waitFor()
-  await expectAccessible(page)
   const atFirst = await used()
 
   await panel.getByRole('button', { name: 'Accept JWTs as tokens' }).click()
@@ -142,21 +140,22 @@ test('the switch asks for a client secret, which nobody can read, and shows why 
   expect(body.data).toMatchObject({ accept_as_token: true, oidc_client_id: 'gatehouse' })
 })
 
-test.each([
-  ['the mount has no bound_issuer', { bound_issuer: '' }, 'the configuration needs bound_issuer'],
-  [
-    'the settings of a provider may be secret',
-    { provider_config: { provider: 'azure' } },
-    'write all of it anew with accept_as_token',
-  ],
-])('there is no switch where %s', async (_why, config, said) => {
-  const own = await fixture.mount({ config })
-  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${own}/roles/ci`, 'root')
+test('there is no switch where the mount has no bound_issuer, or the settings of a provider may be secret', async () => {
+  const mounts = [
+    [await fixture.mount({ config: { bound_issuer: '' } }), 'the configuration needs bound_issuer'],
+    [
+      await fixture.mount({ config: { provider_config: { provider: 'azure' } } }),
+      'write all of it anew with accept_as_token',
+    ],
+  ] as const
+  await using opened = await openAs(`${fixture.server.url}/ui/`, 'root')
   const { page } = opened
+  for (const [own, said] of mounts) {
+    await page.goto(`${fixture.server.url}/ui/#/logins/${own}/roles/ci`)
+    await page.getByRole('region', { name: 'A JWT as the token' }).getByText(said).waitFor()
 
-  await page.getByRole('region', { name: 'A JWT as the token' }).getByText(said).waitFor()
-
-  expect(await page.getByRole('button', { name: 'Accept JWTs as tokens' }).count()).toBe(0)
+    expect(await page.getByRole('button', { name: 'Accept JWTs as tokens' }).count()).toBe(0)
+  }
 })
 
 test('somebody who may not write the configuration sees the setting without a switch', async () => {

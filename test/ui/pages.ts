@@ -63,18 +63,19 @@ async function openTab(url: string, prepare: string): Promise<UiPage> {
   const page = free ?? (await newPage())
   free = undefined
   // a page of the same origin, in which nothing runs
-  await page.goto(new URL('/v1/sys/health', url).href)
+  const quiet = new URL('/v1/sys/health', url).href
+  if (page.url() !== quiet) await page.goto(quiet)
   await page.evaluate(`localStorage.clear(); sessionStorage.clear(); ${prepare}`)
   const watched = watch(page)
   await page.goto(url)
-  return { ...watched, [Symbol.asyncDispose]: () => giveBack(page) }
+  return { ...watched, [Symbol.asyncDispose]: () => giveBack(page, quiet) }
 }
 
-async function giveBack(page: Page): Promise<void> {
+async function giveBack(page: Page, quiet: string): Promise<void> {
   page.removeAllListeners()
   if (free !== undefined) return page.context().close()
   await page.unrouteAll()
-  await page.goto('about:blank')
+  await page.goto(quiet)
   await page.context().clearCookies()
   await page.emulateMedia({ colorScheme: 'light' })
   await page.setViewportSize(viewport)

@@ -24,7 +24,6 @@ test('an operator sees why a pod could not log in', async () => {
 
   await page.getByRole('heading', { name: 'Refused: service_account_name_refused (403)' }).waitFor()
   await page.locator('.check.first').getByText('"job"', { exact: true }).waitFor()
-  await expectAccessible(page)
   expect(complaints).toEqual([])
 })
 
