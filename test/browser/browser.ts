@@ -5,7 +5,7 @@ import { placeOf } from '../support/doorbell.ts'
 
 let connected: Promise<Browser> | undefined
 
-/** All files of a run share one browser, each page with a context of its own. */
+/** All files of a run share one browser. */
 export const openedBrowser = (): Promise<Browser> => (connected ??= connect())
 
 async function connect(): Promise<Browser> {
