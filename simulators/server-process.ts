@@ -37,7 +37,7 @@ const sourceFolder = join(import.meta.dirname, '..')
 const startScriptFlags = ['--disable-sigusr1', '--heap-growing-percent=80']
 const startScriptSettings = {
   MALLOC_ARENA_MAX: '1',
-  MALLOC_MMAP_THRESHOLD_: '8192',
+  MALLOC_MMAP_THRESHOLD_: '24576',
   NODE_COMPILE_CACHE: join(sourceFolder, 'node_modules/.cache/gatehouse'),
   UV_THREADPOOL_SIZE: '16',
 }

@@ -18,7 +18,7 @@ export function prepareProcess(): void {
   if (!isLinux) return
   const { functions: memory } = dlopen(null, { mallopt: { return: 'i32', arguments: ['i32', 'i32'] } })
   memory.mallopt(arenaMax, 1)
-  memory.mallopt(mmapThreshold, 8_192)
+  memory.mallopt(mmapThreshold, 24_576)
 }
 
 /**
