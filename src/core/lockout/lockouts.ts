@@ -43,7 +43,7 @@ type Names = {
 }
 
 const prefix = 'lockout/lock/'
-/** docs/contract/lockout.md */
+/** The default of `mostUnknown`. */
 const mostUnknownNames = 100_000
 
 /** Of versions that stored locks only, `count` and `locks` are absent. */

@@ -59,15 +59,17 @@ test('deleting a group while a member renews and logs in causes no failure and l
   }
 })
 
+const storedIn = ({ file }: { file(name: string): string }) => ({
+  STORAGE: `sqlite:${file('gatehouse.db')}`,
+  SEAL_KEY_FILE: file('seal.key'),
+})
+
 testOfOneServer(
   'concurrent requests for one person, by several mounts, all succeed',
   { timeout: 60_000 },
   async () => {
     await using folder = await temporaryFolder()
-    const settings = {
-      STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
-      SEAL_KEY_FILE: folder.file('seal.key'),
-    }
+    const settings = storedIn(folder)
     await using server = await startTestServer({ settings })
     const { root } = server
     const mounts = await many(5, (at) => aLoginMount(server, `m${at}`))
@@ -112,10 +114,7 @@ testOfOneServer(
   'writes of groups and deletions of entities that arrive during a commit share the next one',
   async () => {
     await using folder = await temporaryFolder()
-    const settings = {
-      STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
-      SEAL_KEY_FILE: folder.file('seal.key'),
-    }
+    const settings = storedIn(folder)
     const faults = new StorageFaults()
     await using server = await startTestServer({ settings, faults })
     const { root } = server
@@ -183,10 +182,7 @@ testOfOneServer(
   { timeout: 60_000 },
   async () => {
     await using folder = await temporaryFolder()
-    const settings = {
-      STORAGE: `sqlite:${folder.file('gatehouse.db')}`,
-      SEAL_KEY_FILE: folder.file('seal.key'),
-    }
+    const settings = storedIn(folder)
     const unexpected: string[] = []
     let before: Map<string, Json>
     {
