@@ -9,13 +9,27 @@ const alone = ['test/http/limits.test.ts']
 
 /** They repeat features that other files test, on another carrier: only `npm run test:all` runs them. */
 const carriers = [
+  // rounds of kills and power cuts, where other files let each statement fail in turn
   'test/bench/{chaos,power-cut}.test.ts',
-  'test/clients/{generated,go-ceremonies,migrate-page,migration}.test.ts',
-  'test/release/*.test.ts',
-  'test/start/{demo,replicas-demo}.test.ts',
+  'test/core/wrapping/crash.test.ts',
+  'test/start/{messages,secret-ids,tokens}.test.ts',
   'test/storage/mutants.test.ts',
+  // clients in Go, generated clients, and another server as a source
+  'test/clients/{bao-agent,bao-login,direct,generated,go-ceremonies,migrate-page,migration}.test.ts',
+  // the chart, the unit and the image, the executable, and what was released earlier
+  'test/deploy/*.test.ts',
+  'test/release/*.test.ts',
+  'test/upgrade/{rolling-release,rolling-upgrade,way-back}.test.ts',
+  // features of one server over two, but for those of `replicated`
+  'test/replicas/{cloud,cloud-pool,cloud-sign-in,configuration-history}.test.ts',
+  'test/replicas/{history,killed,leases,secrets}.test.ts',
+  // shells that follow pages and pipelines
+  'test/guides/{directly,gitlab-secrets-manager,pipeline-files,pipelines}.test.ts',
+  'test/pages/{cloud-pool,cloud-sign-in,cloud-static-roles,no-secret,recipes}.test.ts',
+  'test/simulators/by-hand.test.ts',
+  'test/start/{demo,replicas-demo}.test.ts',
+  // another browser
   'test/ui/firefox.test.ts',
-  'test/upgrade/rolling-{release,upgrade}.test.ts',
 ]
 
 /**
