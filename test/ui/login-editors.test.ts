@@ -320,6 +320,41 @@ test('a role that people log in with is deleted only by somebody who knows of th
   expect(complaints).toEqual([])
 })
 
+test('somebody who leaves the page of a role while it is deleted, and comes back, stays and sees that it is gone', async () => {
+  const mount = await fixture.mount()
+  await fixture.root.write(`auth/${mount}/role/other`, {
+    role_type: 'jwt',
+    user_claim: 'sub',
+    bound_audiences: ['gatehouse'],
+  })
+  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`, 'root')
+  const { page, complaints } = opened
+  const role = (name: string) => page.getByRole('region', { name, exact: true })
+  const show = async (name: string) => {
+    await page.getByRole('link', { name, exact: true }).click()
+    await role(name).getByText('user_claim').waitFor()
+  }
+  const asked = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  await page.route(`**/v1/auth/${mount}/role/ci?*`, async (route) => {
+    if (route.request().method() !== 'DELETE') return route.continue()
+    asked.resolve()
+    await held.promise
+    await route.continue()
+  })
+  await page.getByRole('button', { name: 'Delete' }).click()
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+  await asked.promise
+  await page.keyboard.press('Escape')
+  await show('other')
+  await show('ci')
+  held.resolve()
+
+  await role('ci').getByText('There is no role with this name.').waitFor()
+  expect(await role('ci').getByText('user_claim').count()).toBe(0)
+  expect(complaints).toEqual([])
+})
+
 test('from an explanation an operator fixes the configuration, and the same token is explained again', async () => {
   const mount = await fixture.mount({ config: { bound_issuer: `${fixture.issuer.url}/` } })
   await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/explain`, 'root')

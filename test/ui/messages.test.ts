@@ -195,12 +195,12 @@ test('a message for everybody is two that are written, edited and ended together
   expect(await stored()).toEqual([])
 
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('heading', { name: 'Saturday', level: 1 }).waitFor()
+  await page.getByRole('heading', { name: 'Saturday', exact: true }).waitFor()
   await page.getByText('Banner, for everybody').waitFor()
   await page.getByRole('link', { name: 'Edit' }).click()
   await page.getByRole('textbox', { name: 'Title' }).fill('Sunday')
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('heading', { name: 'Sunday', level: 1 }).waitFor()
+  await page.getByRole('heading', { name: 'Sunday', exact: true }).waitFor()
   expect((await stored()).map((data) => [data?.['title'], data?.['authenticated']]).toSorted()).toEqual([
     ['Sunday', false],
     ['Sunday', true],

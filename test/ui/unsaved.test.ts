@@ -60,6 +60,45 @@ test('leaving what is not saved asks first: by a link, the back button, a logout
   expect(complaints).toEqual([])
 })
 
+test('somebody who goes elsewhere while something is saved stays there, and is asked no more once it is saved', async () => {
+  await using opened = await open('messages/new')
+  const { page, complaints } = opened
+  const question = page.getByRole('alertdialog', { name: 'Leave without saving?' })
+  const saveAndLeave = async () => {
+    await page.getByRole('heading', { name: 'New message' }).waitFor()
+    await field(page, 'Title').fill('Maintenance')
+    await field(page, 'Text').fill('Back at two')
+    const asked = Promise.withResolvers<void>()
+    const held = Promise.withResolvers<void>()
+    await page.route('**/v1/sys/config/ui/custom-messages', async (route) => {
+      if (route.request().method() !== 'POST') return route.continue()
+      asked.resolve()
+      await held.promise
+      await route.continue()
+    })
+    await page.getByRole('button', { name: 'Save' }).click()
+    await asked.promise
+    await link(page, 'Home').click()
+    await question.waitFor()
+    return held.resolve
+  }
+  const save = await saveAndLeave()
+  await question.getByRole('button', { name: 'Leave' }).click()
+  await page.getByRole('heading', { name: 'Who I am' }).waitFor()
+  save()
+  await page.getByRole('status').getByText('Saved', { exact: true }).waitFor({ state: 'attached' })
+  const after = new URL(page.url()).hash
+
+  await page.goto(`${server.url}/ui/#/messages/new`)
+  const saveAgain = await saveAndLeave()
+  saveAgain()
+  await page.getByRole('heading', { name: 'Who I am' }).waitFor()
+
+  expect(after).toBe('#/home')
+  expect(await question.count()).toBe(0)
+  expect(complaints).toEqual([])
+})
+
 test('a list that the back button leads to has its filter and its place; a filter without match says so', async () => {
   await using opened = await open('secrets/team~/many~')
   const { page } = opened

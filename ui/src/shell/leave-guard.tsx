@@ -1,6 +1,6 @@
 import { useBlocker } from '@tanstack/react-router'
-import { lazy, Suspense } from 'react'
-import { isAnythingUnsaved } from '../components/unsaved.ts'
+import { lazy, Suspense, useEffect } from 'react'
+import { isAnythingUnsaved, useIsAnythingUnsaved } from '../components/unsaved.ts'
 
 export const LeaveDialog = lazy(async () => ({ default: (await import('./leave-dialog.tsx')).LeaveDialog }))
 
@@ -11,6 +11,11 @@ export function LeaveGuard() {
     enableBeforeUnload: isAnythingUnsaved,
     withResolver: true,
   })
+  const isMoot = !useIsAnythingUnsaved()
+  // it is saved meanwhile
+  useEffect(() => {
+    if (status === 'blocked' && isMoot) proceed()
+  }, [status, isMoot, proceed])
   return status === 'blocked' ? (
     <Suspense>
       <LeaveDialog onStay={reset} onLeave={proceed} />

@@ -1,4 +1,4 @@
-import { Link, useNavigate, useParams, useSearch } from '@tanstack/react-router'
+import { Link, type ParsedLocation, useLocation, useParams, useRouter, useSearch } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { visible } from '../components/visible.ts'
 
@@ -52,17 +52,27 @@ export const hashOf = ({ view, parts = [] }: Target): string =>
 const searchOf = ({ search = {} }: Target): Record<string, string> =>
   Object.fromEntries(Object.entries(search).flatMap(([name, value]) => (value ? [[name, value]] : [])))
 
-/** Goes to a place, after something is saved or chosen; `replace` leaves no entry for the back button. */
+/** A step of the person through the UI. Parameters may change in it. */
+const stepOf = ({ pathname, state }: ParsedLocation): string => `${state.__TSR_index} ${pathname}`
+
+/**
+ * Goes to a place, after something is saved or chosen, unless the person has gone elsewhere since then; `replace`
+ * leaves no entry for the back button.
+ */
 export function useGo(): (target: Target, options?: { readonly replace?: boolean }) => void {
-  const navigate = useNavigate()
-  return (target, { replace = false } = {}) =>
-    void navigate({
+  const router = useRouter()
+  const step = useLocation({ select: stepOf })
+  return (target, { replace = false } = {}) => {
+    // what runs now may have begun long ago, with an earlier rendering
+    if (stepOf(router.latestLocation) !== step) return
+    void router.navigate({
       to: '/$view/$',
       params: paramsOf(target),
       search: searchOf(target),
       replace,
       ignoreBlocker: true,
     })
+  }
 }
 
 /** A link to a folder is not the current place while something in it is. */

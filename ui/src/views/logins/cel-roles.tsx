@@ -92,7 +92,7 @@ function CelRole({ mount, name }: Mount & { readonly name: string }) {
               ])
                 await client.invalidateQueries({ queryKey })
               go({ view: 'logins', parts: [mount, 'cel'] })
-              client.removeQueries({ queryKey: ['cel-role', mount, name] })
+              await client.resetQueries({ queryKey: ['cel-role', mount, name] })
             }}
           >
             <p>{text.deleteRoleHint}</p>

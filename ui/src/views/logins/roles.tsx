@@ -184,7 +184,7 @@ function RoleActions({ mount, name }: { readonly mount: string; readonly name: s
             ])
               await client.invalidateQueries({ queryKey })
             go({ view: 'logins', parts: [mount, 'roles'] })
-            client.removeQueries({ queryKey: ['login-role', mount, name] })
+            await client.resetQueries({ queryKey: ['login-role', mount, name] })
           }}
         >
           <p>{text.deleteRoleHint}</p>
