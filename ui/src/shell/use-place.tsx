@@ -1,4 +1,11 @@
-import { Link, type ParsedLocation, useLocation, useParams, useRouter, useSearch } from '@tanstack/react-router'
+import {
+  Link,
+  type ParsedLocation,
+  useLocation,
+  useParams,
+  useRouter,
+  useSearch,
+} from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { visible } from '../components/visible.ts'
 
