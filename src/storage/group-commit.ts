@@ -77,7 +77,7 @@ export class GroupCommit {
     for (const { waiting, cause } of failed) waiting.reject(cause)
     if (rows.length === 0) {
       for (const step of decided) step.settle()
-      this.#next()
+      setImmediate(() => this.#next())
       return
     }
     const started = performance.now()
@@ -86,8 +86,9 @@ export class GroupCommit {
         this.stats.commits += 1
         this.stats.steps += decided.length
         this.#engine.onCommit(decided.length, (performance.now() - started) / 1000)
-        for (const step of decided) step.settle()
+        // the disk must not wait for the responses of this group
         this.#next()
+        for (const step of decided) step.settle()
       },
       (cause) => {
         this.stats.failedCommits += 1
@@ -98,8 +99,11 @@ export class GroupCommit {
   }
 
   #next(): void {
+    if (this.#waiting.length > 0) {
+      this.#commitNext()
+      return
+    }
     this.#running = false
-    if (this.#waiting.length > 0) this.#wake()
-    else for (const resolve of this.#whenIdle.splice(0)) resolve()
+    for (const resolve of this.#whenIdle.splice(0)) resolve()
   }
 }

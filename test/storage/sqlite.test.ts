@@ -1,4 +1,5 @@
 import { readFile, rename, stat, writeFile } from 'node:fs/promises'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import Database from 'better-sqlite3'
 import { describe, expect, test } from 'vitest'
 import { type Failure, StorageFaults } from '../../src/storage/faults.ts'
@@ -206,6 +207,25 @@ describe('the SQLite writer', () => {
     )
 
     expect(storage.stats()).toMatchObject({ commits: 1, steps: 32 })
+  })
+
+  test('commits what waited before the callers of the last commit go on', async () => {
+    await using folder = await temporaryFolder()
+    const faults = new StorageFaults()
+    await using storage = await openSqlite({ path: folder.file('gatehouse.db'), faults })
+    const order: string[] = []
+    faults.arm('storage.before-commit', 'hang')
+    const first = storage.update('a', () => value('x')).then(() => order.push('a is durable'))
+    await nextTurn()
+    const second = storage.update('b', () => {
+      order.push('b is decided')
+      return value('x')
+    })
+    faults.disarm('storage.before-commit')
+    await Promise.all([first, second])
+
+    expect(order).toEqual(['b is decided', 'a is durable'])
+    expect(storage.stats()).toMatchObject({ commits: 2 })
   })
 
   test('splits a burst into groups of limited size', async () => {
