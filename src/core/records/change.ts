@@ -34,6 +34,7 @@ export type ChangesParts = {
 export class Changes {
   readonly #parts: ChangesParts
   readonly #mutex = new KeyedMutex()
+  readonly #overtaken = new Error('the change must be decided again')
 
   constructor(parts: ChangesParts) {
     this.#parts = parts
@@ -46,7 +47,7 @@ export class Changes {
 
   /** For changes of several records, or whose order something else ensures. */
   async runUnordered<T>(decide: Decide<T>): Promise<T> {
-    const overtaken = new Error('the change must be decided again')
+    const overtaken = this.#overtaken
     const write: Write = async (entries) => {
       if (entries.length > 0 && !(await this.#parts.view.write(entries))) throw overtaken
     }

@@ -165,14 +165,15 @@ export class Cache<Value> {
 
 /** The length of all text in a value of any depth, member names included. */
 export function textIn(value: unknown, key = ''): number {
-  let sum = 0
-  const work: [name: string, value: unknown][] = [[key, value]]
-  for (let next = work.pop(); next !== undefined; next = work.pop()) {
-    const [name, member] = next
-    sum += name.length
-    if (typeof member === 'string') sum += member.length
-    else if (typeof member === 'object' && member !== null)
-      for (const entry of Object.entries(member)) work.push(entry)
+  let sum = key.length
+  const work = [value]
+  while (work.length > 0) {
+    const next = work.pop()
+    if (typeof next === 'string') sum += next.length
+    else if (typeof next === 'object' && next !== null) {
+      for (const name of Object.keys(next)) sum += name.length
+      for (const member of Object.values(next)) work.push(member)
+    }
   }
   return sum
 }

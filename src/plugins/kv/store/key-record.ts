@@ -3,58 +3,57 @@ import { z } from 'zod'
 import { recordReader } from '../../../core/records/stored-record.ts'
 import type { Random } from '../../../lib/system/random.ts'
 
-const actor = z.object({
-  actor: z.string(),
+export type Actor = {
+  readonly actor: string
   /** Absent in records of earlier releases. */
-  client_id: z.string().exactOptional(),
-  entity_id: z.string(),
-  operation: z.string(),
-})
-
-export type Actor = z.output<typeof actor>
-
-const version = z.object({
-  created: z.string(),
-  /** When it is deleted, or was; empty for never. */
-  deletion: z.string(),
-  destroyed: z.boolean(),
-  /** As JSON text; absent once it is destroyed. */
-  data: z.string().exactOptional(),
-  /** Of an earlier version: its data has a record of its own. */
-  isApart: z.literal(true).exactOptional(),
-  createdBy: actor,
-  deletedBy: actor.exactOptional(),
-})
+  readonly client_id?: string
+  readonly entity_id: string
+  readonly operation: string
+}
 
 /** A version of a key. Times are RFC 3339 text, as in responses. */
-export type Version = z.output<typeof version>
-
-const head = z.object({
-  /** Random: versions of an earlier key with the same path have another id. */
-  id: z.string(),
-  /** 0: no version. */
-  current: z.number(),
-  /** 0 until as many versions exist as are kept. */
-  oldest: z.number(),
-  created: z.string(),
-  updated: z.string(),
-  updatedBy: actor,
-  maxVersions: z.number(),
-  casRequired: z.boolean(),
-  /** Seconds. */
-  deleteVersionAfter: z.number(),
-  /** Pairs, because any text may be a key. */
-  customMetadata: z.array(z.tuple([z.string(), z.string()])).nullable(),
-  metadataCasRequired: z.boolean(),
-  metadataVersion: z.number(),
-  changes: z.number(),
-  /** No later version than this has its data in a record of its own. */
-  lastApart: z.number().exactOptional(),
-  last: version.exactOptional(),
-})
+export type Version = {
+  readonly created: string
+  /** When it is deleted, or was; empty for never. */
+  readonly deletion: string
+  readonly destroyed: boolean
+  /** As JSON text; absent once it is destroyed. */
+  readonly data?: string
+  /** Of an earlier version: its data has a record of its own. */
+  readonly isApart?: true
+  readonly createdBy: Actor
+  readonly deletedBy?: Actor
+}
 
 /** A key: its settings, and its current version. docs/contract/kv.md#storage */
-export type Head = z.output<typeof head>
+export type Head = {
+  /** Random: versions of an earlier key with the same path have another id. */
+  readonly id: string
+  /** 0: no version. */
+  readonly current: number
+  /** 0 until as many versions exist as are kept. */
+  readonly oldest: number
+  readonly created: string
+  readonly updated: string
+  readonly updatedBy: Actor
+  readonly maxVersions: number
+  readonly casRequired: boolean
+  /** Seconds. */
+  readonly deleteVersionAfter: number
+  /** Pairs, because any text may be a key. */
+  readonly customMetadata: readonly (readonly [string, string])[] | null
+  readonly metadataCasRequired: boolean
+  readonly metadataVersion: number
+  readonly changes: number
+  /** No later version than this has its data in a record of its own. */
+  readonly lastApart?: number
+  readonly last?: Version
+}
+
+/** What decides whether the data may be read. */
+const version = z.object({ deletion: z.string(), destroyed: z.boolean() })
+
+const head = z.object({ id: z.string(), current: z.number(), oldest: z.number(), last: version.exactOptional() })
 
 /** The id of a new key, which no earlier key has. */
 export const newKeyId = (random: Random): string => Buffer.from(random.bytes(12)).toString('base64url')

@@ -27,6 +27,9 @@ export type StoredKey = {
   shown?: string
 }
 
+/** A path as it was read: of a key that does not exist, too. */
+type Found = { readonly key: string; readonly stored: StoredKey | undefined }
+
 export type WholeKey = { readonly head: Head; readonly versions: Map<number, Version> }
 
 export type KeyChange<T> = {
@@ -75,11 +78,11 @@ export class Keys implements Disposable {
   readonly lists: KeyLists
   readonly #parts: KeysParts
   readonly #view: View
-  readonly #cache = new Cache<StoredKey>({
+  readonly #cache = new Cache<Found>({
     name: 'secrets',
     most: 10_000,
     mostWeight: 16 * 1024 * 1024,
-    weigh: ({ head }, key) => textIn(head, key),
+    weigh: ({ key, stored }, path) => key.length + textIn(stored?.head, path),
   })
   readonly #earlierVersions = new Cache<Earlier>({
     name: 'earlier versions of secrets',
@@ -102,8 +105,8 @@ export class Keys implements Disposable {
     this.#unwatch()
   }
 
-  find(path: string): Promise<StoredKey | undefined> {
-    return this.#cache.read(path, () => this.#read(path))
+  async find(path: string): Promise<StoredKey | undefined> {
+    return (await this.#cache.read(path, () => this.#read(path))).stored
   }
 
   /** An earlier version of a key. Undefined if there is none with this number. */
@@ -166,7 +169,7 @@ export class Keys implements Disposable {
     take: (version: Version, head: Head, number: number) => Version | Promise<Version | undefined>,
   ): Promise<WholeKey | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
-      const stored = await this.#read(path)
+      const { key, stored } = await this.#read(path)
       if (stored === undefined) return undefined
       const { head } = stored
       reading.size = 0
@@ -177,7 +180,7 @@ export class Keys implements Disposable {
           if (taken !== undefined) versions.set(number, taken)
         }
       const isSame =
-        head.current <= 1 || (await this.#view.read(this.#keyOf(path)))?.revision === stored.revision
+        head.current <= 1 || (await this.#view.read(key))?.revision === stored.revision
       const last = head.last && (await take(head.last, head, head.current))
       if (last !== undefined) versions.set(head.current, last)
       if (isSame) return { head, versions }
@@ -186,17 +189,35 @@ export class Keys implements Disposable {
   }
 
   change<T>(path: string, change: KeyChange<T>): Promise<T> {
-    return this.#changes.run(path, async (write) => {
-      const stored = await this.#read(path)
-      using reading = new LargeRead(this.#parts.large)
-      const loaded = await this.#loaded(stored?.head, change, reading)
-      const draft = new KeyDraft(stored?.head, loaded, this.#parts.clock.now())
-      const result = await change.apply(draft)
-      const entries = await draft.entries()
-      if (draft.head !== stored?.head || entries.length > 0)
-        await this.#write(path, { stored, draft, entries }, write)
-      return result
+    let isFirst = true
+    return this.#changes.run(path, async (write, overtaken) => {
+      const copy = isFirst ? this.#cache.get(path) : undefined
+      isFirst = false
+      const found = copy ?? (await this.#read(path))
+      const head = found.stored?.head
+      const decided = await this.#decide(head, change).catch((error: unknown) => {
+        if (copy === undefined) throw error
+        return undefined
+      })
+      if (decided !== undefined && (decided.draft.head !== head || decided.entries.length > 0)) {
+        await this.#write(path, { ...found, ...decided }, write)
+        return decided.result
+      }
+      // a copy may be old: what it decides counts only if a write finds it current
+      if (decided === undefined || copy !== undefined) throw overtaken
+      return decided.result
     })
+  }
+
+  async #decide<T>(
+    head: Head | undefined,
+    change: KeyChange<T>,
+  ): Promise<{ result: T; draft: KeyDraft; entries: ViewEntry[] }> {
+    using reading = new LargeRead(this.#parts.large)
+    const loaded = await this.#loaded(head, change, reading)
+    const draft = new KeyDraft(head, loaded, this.#parts.clock.now())
+    const result = await change.apply(draft)
+    return { result, draft, entries: await draft.entries() }
   }
 
   /** For changes of several keys, which `writeHeads` writes. */
@@ -215,13 +236,13 @@ export class Keys implements Disposable {
         ...also,
       ])
     } finally {
-      for (const { path } of heads) this.#changed(path, true)
+      for (const { path } of heads) this.#changed(path, this.#keyOf(path))
     }
   }
 
   /** The key as it is stored, not a copy. */
-  read(path: string): Promise<StoredKey | undefined> {
-    return this.#read(path)
+  async read(path: string): Promise<StoredKey | undefined> {
+    return (await this.#read(path)).stored
   }
 
   async deleteRemains(): Promise<void> {
@@ -239,9 +260,10 @@ export class Keys implements Disposable {
     return headPrefix + this.#parts.cipher.keyOf(path)
   }
 
-  async #read(path: string): Promise<StoredKey | undefined> {
-    const stored = await this.#view.read(this.#keyOf(path))
-    return stored && { head: readHead(stored.value), revision: stored.revision }
+  async #read(path: string): Promise<Found> {
+    const key = this.#keyOf(path)
+    const record = await this.#view.read(key)
+    return { key, stored: record && { head: readHead(record.value), revision: record.revision } }
   }
 
   async *#earlier(
@@ -266,8 +288,9 @@ export class Keys implements Disposable {
     reading: LargeRead,
   ): Promise<Map<string, Version>> {
     const loaded = new Map<string, Version>()
-    if (head === undefined) return loaded
-    for await (const page of pagesOf([...new Set(versions)], versionPage))
+    const numbers = [...new Set(versions)]
+    if (head === undefined || numbers.length === 0) return loaded
+    for await (const page of pagesOf(numbers, versionPage))
       for (const number of page) {
         if (number < Math.max(1, head.oldest) || number >= head.current) continue
         await reading.goOn()
@@ -284,19 +307,19 @@ export class Keys implements Disposable {
 
   async #write(
     path: string,
-    { stored, draft, entries }: { stored: StoredKey | undefined; draft: KeyDraft; entries: ViewEntry[] },
+    { key, stored, draft, entries }: Found & { draft: KeyDraft; entries: ViewEntry[] },
     write: Write,
   ): Promise<void> {
     const isNew = stored === undefined
     const head: ViewEntry[] =
       isNew && draft.head === undefined
         ? []
-        : [{ key: this.#keyOf(path), value: draft.head, expect: stored?.revision ?? 'absent' }]
+        : [{ key, value: draft.head, expect: stored?.revision ?? 'absent' }]
     try {
       await write([...head, ...entries])
       this.#clean(draft.remains)
     } finally {
-      this.#changed(path, isNew || draft.head === undefined)
+      this.#changed(path, isNew || draft.head === undefined ? key : undefined)
     }
   }
 
@@ -305,9 +328,10 @@ export class Keys implements Disposable {
     for (const id of remains) this.#deleteVersions(id).catch((error) => this.#parts.onFailure(error))
   }
 
-  #changed(path: string, comesOrGoes: boolean): void {
+  /** `key`: it was created or deleted. */
+  #changed(path: string, key: string | undefined): void {
     this.#drop(path)
-    if (comesOrGoes) this.lists.touched(this.#parts.cipher.keyOf(path))
+    if (key !== undefined) this.lists.touched(key.slice(headPrefix.length))
     this.#parts.onChange(path)
   }
 
