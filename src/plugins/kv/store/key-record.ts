@@ -53,7 +53,12 @@ export type Head = {
 /** What decides whether the data may be read. */
 const version = z.object({ deletion: z.string(), destroyed: z.boolean() })
 
-const head = z.object({ id: z.string(), current: z.number(), oldest: z.number(), last: version.exactOptional() })
+const head = z.object({
+  id: z.string(),
+  current: z.number(),
+  oldest: z.number(),
+  last: version.exactOptional(),
+})
 
 /** The id of a new key, which no earlier key has. */
 export const newKeyId = (random: Random): string => Buffer.from(random.bytes(12)).toString('base64url')

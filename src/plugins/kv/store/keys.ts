@@ -179,8 +179,7 @@ export class Keys implements Disposable {
           const taken = await take(version, head, number)
           if (taken !== undefined) versions.set(number, taken)
         }
-      const isSame =
-        head.current <= 1 || (await this.#view.read(key))?.revision === stored.revision
+      const isSame = head.current <= 1 || (await this.#view.read(key))?.revision === stored.revision
       const last = head.last && (await take(head.last, head, head.current))
       if (last !== undefined) versions.set(head.current, last)
       if (isSame) return { head, versions }
