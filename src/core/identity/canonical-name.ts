@@ -1,8 +1,8 @@
 const runsOfSpace = /[\s\u0085]+/g
 /** Invisible characters, such as soft hyphens, joiners and variation selectors. */
 const invisible = /\p{Default_Ignorable_Code_Point}/gu
-/** Printable ASCII without capitals and spaces: such a name is its own canonical form. */
-const isPlain = /^[!-@[-~]*$/
+/** Printable ASCII without spaces: nothing but capitals is folded. */
+const isPlain = /^[!-~]*$/
 const settlesWithin = 8
 
 /**
@@ -17,7 +17,7 @@ const settlesWithin = 8
  * is idempotent. docs/contract/identity.md#which-names-are-the-same
  */
 export function canonicalName(name: string): string {
-  if (isPlain.test(name)) return name
+  if (isPlain.test(name)) return name.toLowerCase()
   let canonical = folded(name.toWellFormed())
   for (let pass = 1; pass < settlesWithin; pass += 1) {
     const again = folded(canonical)
