@@ -198,7 +198,7 @@ describe('after login', () => {
   const signIn = async (token: string) => {
     await page.getByLabel('Token').fill(token)
     await page.getByRole('button', { name: 'Sign in' }).click()
-    await page.locator('#who', { hasText: 'Signed in' }).waitFor()
+    await page.locator('body[data-polled*=","]').waitFor()
   }
 
   test('messages for users are shown, and one is acknowledged', async () => {

@@ -128,6 +128,7 @@ test('an editor completes paths, warns of rules that never match, and says who m
   await page.getByRole('list', { name: 'Policies' }).waitFor()
   await bench.getByRole('combobox', { name: 'Who', exact: true }).selectOption('entity')
   await bench.getByRole('combobox', { name: 'A person, with the default policy' }).fill(markup)
+  await page.getByRole('option', { name: markup }).waitFor()
   await page.keyboard.press('Enter')
   await bench.getByRole('textbox', { name: 'Path' }).fill('team/a')
   await bench.getByRole('button', { name: 'Ask' }).click()
@@ -283,6 +284,7 @@ test('an entity whose name is markup is shown as text, disabled, and deleted', a
   await page.getByText('No groups yet').waitFor()
 
   await page.getByRole('link', { name: 'Entities' }).click()
+  await page.getByRole('heading', { name: 'New entity' }).waitFor()
   const accessor = String((await server.root.read('sys/auth')).body.data?.['token/']?.['accessor'])
   await server.root.write('identity/entity-alias', { name: 'ada@example.com', mount_accessor: accessor })
   await page.getByRole('textbox', { name: 'Name', exact: true }).fill('grace')
@@ -351,7 +353,7 @@ test('tokens are sorted by a heading, or by a list on a phone; the order survive
   await heading('Time left').getByRole('button').click()
   expect(await shown('c-three')).toEqual(['c-three', 'b-two', 'a-one'])
   await heading('Time left').getByRole('button').click()
-  expect(await heading('Time left').getAttribute('aria-sort')).toBe('descending')
+  await expect.poll(() => heading('Time left').getAttribute('aria-sort')).toBe('descending')
   expect(await heading('Name').getAttribute('aria-sort')).toBe('none')
   await expectAccessible(page)
 

@@ -46,7 +46,7 @@ test.each([
     const leases = async () =>
       [(await server.root.list('sys/leases/lookup/auth/token/create')).body.data?.keys].flat()
     const others = await leases()
-    const { body } = await server.root.write('auth/token/create', { policies: ['root'], ttl: '290s' })
+    const { body } = await server.root.write('auth/token/create', { policies: ['root'], ttl: '299s' })
     const { client_token: token = '', accessor = '' } = body.auth ?? {}
     const [lease] = (await leases()).filter((id) => !others.includes(id))
     await using opened = await openPage('about:blank', { timezoneId: 'UTC' })
@@ -59,8 +59,12 @@ test.each([
     await session.getByText(/^The session ends in 4 min/).waitFor()
     const main = page.getByRole('main')
     await main.getByText(/^4 min.* \(/).waitFor()
-    for (const place of [`access/tokens/${accessor}`, `leases/auth~token~create~${lease}`]) {
+    for (const [place, heading] of [
+      [`access/tokens/${accessor}`, 'token'],
+      [`leases/auth~token~create~${lease}`, 'Lease'],
+    ] as const) {
       await goTo(page, place)
+      await page.getByRole('heading', { name: heading, exact: true }).waitFor()
       await main.getByText(/^4 min.* \(/).waitFor()
     }
     await goTo(page, 'messages')
@@ -70,8 +74,8 @@ test.each([
     const starts = await page.getByLabel(/^Starts/).inputValue()
     expect(Math.abs(Date.parse(`${starts}Z`) - Date.now())).toBeLessThan(2 * 60_000)
 
-    clock.advance(200)
-    await page.evaluate('window.skew += 200_000')
+    clock.advance(180)
+    await page.evaluate('window.skew += 180_000')
     await session.getByText(/^The session ends in 1 min/).waitFor()
     clock.advance(300)
     await page.evaluate('window.skew += 300_000')

@@ -193,11 +193,11 @@ test('an operator creates a role, reads what is wrong with it beside the field, 
   await page.getByText('pool must be between 0 and 50').waitFor()
   await page.getByRole('textbox', { name: 'Made ahead' }).fill('2')
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('Contributor').waitFor()
   await page
     .getByRole('region', { name: 'History' })
     .getByText(/^Created by/)
     .waitFor()
+  await page.getByText('Contributor').waitFor()
   await page.getByRole('link', { name: 'Ready credentials' }).click()
   await page.getByText(/^[0-2] of 2 credentials are ready\.$/).waitFor()
   await page.getByRole('row', { name: /billing.*[0-2] of 2/ }).waitFor()

@@ -145,6 +145,7 @@ test('the focus stays in the page and its title names the object, whatever a per
   await focusIs('shop')
   await act(page, button('Delete'))
   await act(page, page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }))
+  await titleIs('Cloud credentials · roles · cloud · Gatehouse')
   await saidIs('Done: Delete')
   await hasFocus(page)
 

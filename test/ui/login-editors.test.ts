@@ -66,7 +66,7 @@ test('an operator makes a role for GitHub from the preset, tries a token on it, 
   await page.getByRole('button', { name: 'Try it' }).click()
   await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('region', { name: 'shop' }).getByText('repository_owner_id').waitFor()
+  await page.getByRole('region', { name: 'shop', exact: true }).getByText('repository_owner_id').waitFor()
 
   expect((await fixture.root.read(`auth/${mount}/role/shop`)).body.data).toMatchObject({
     role_type: 'jwt',
@@ -137,7 +137,7 @@ test('a change that would lock somebody out says who before it is saved', async 
   await page.getByRole('listitem').getByText('repo:acme/shop').waitFor()
   await page.getByText('expects "acme/other"').waitFor()
   await page.getByRole('button', { name: 'Save, although 1 may lose access' }).click()
-  await page.getByRole('region', { name: 'ci' }).getByText('acme/other').first().waitFor()
+  await page.getByRole('region', { name: 'ci', exact: true }).getByText('acme/other').first().waitFor()
 
   expect((await fixture.root.read(`auth/${mount}/role/ci`)).body.data?.['bound_claims']).toEqual({
     repository: 'acme/other',
@@ -162,6 +162,8 @@ test('an operator configures a mount from a preset, and a later edit loses nothi
   await page.getByText('More', { exact: true }).click()
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Save' }).click()
+  // the form is called Configuration, too
+  await page.getByRole('link', { name: 'Edit' }).waitFor()
   await page.getByRole('region', { name: 'Configuration' }).getByText(`${fixture.issuer.url}/`).waitFor()
   const first = await config()
 
@@ -176,6 +178,7 @@ test('an operator configures a mount from a preset, and a later edit loses nothi
   const memory = page.getByRole('region', { name: 'Remembered logins' })
   await memory.getByRole('spinbutton', { name: 'Days' }).fill('14')
   await memory.getByRole('button', { name: 'Save' }).click()
+  await page.getByRole('status').getByText('Done: Save', { exact: true }).waitFor({ state: 'attached' })
   await memory.getByRole('spinbutton', { name: 'Days' }).and(page.locator('[value="14"]')).waitFor()
   await expectAccessible(page)
 
@@ -217,7 +220,7 @@ test('an operator writes the program of a CEL role, tries it with a token, and s
   await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('region', { name: 'people' }).getByText('cel_program').first().waitFor()
+  await page.getByRole('region', { name: 'people', exact: true }).getByText('cel_program').first().waitFor()
   await expectAccessible(page)
 
   expect((await fixture.root.read(`auth/${mount}/cel/role/people`)).body.data).toMatchObject({

@@ -332,13 +332,15 @@ test('metadata that somebody else changed meanwhile shows both sides, and saves 
   await conflict.getByText('max_versions').waitFor()
   await expectAccessible(page)
   await page.getByRole('button', { name: 'Save mine' }).click()
-  await page.getByRole('definition').filter({ hasText: 'ada' }).waitFor()
+  await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
+  await page.getByRole('definition').filter({ hasText: /^ada$/ }).waitFor()
   const saved = (await server.root.read('team/metadata/shared')).body.data
 
   await begin('ada again')
   await theirs('eve')
   await page.getByRole('button', { name: 'Save', exact: true }).click()
   await conflict.getByRole('button', { name: 'Take theirs' }).click()
+  await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
   await page.getByRole('definition').filter({ hasText: /^eve$/ }).waitFor()
 
   expect(saved).toMatchObject({ max_versions: 0, custom_metadata: { owner: 'ada' } })

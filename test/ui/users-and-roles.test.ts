@@ -122,6 +122,7 @@ test('an operator creates a role and deletes it', async () => {
   const added = page.getByRole('region', { name: 'New role' })
   await added.getByRole('textbox', { name: 'Role' }).fill('batch')
   await added.getByRole('combobox', { name: 'Policies' }).fill('read')
+  await page.getByRole('option', { name: 'reader' }).waitFor()
   await page.keyboard.press('ArrowDown')
   await page.keyboard.press('Enter')
   await page.keyboard.press('Tab')

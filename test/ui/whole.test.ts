@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { logIn, openAs, openAsNobody } from './pages.ts'
+import { logIn, openAs, openAsNobody, openPage } from './pages.ts'
 
 let server: TestServer
 let log = ''
@@ -32,7 +32,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 const tokenOf = async (body: object): Promise<string> =>
   String((await server.root.write('auth/token/create', body)).body.auth?.client_token)
 
-/** Every view and each of its pages, with a heading that it must show. */
+/** Every view and each of its pages, with a heading that it must show, and the page before it does not. */
 const places = [
   ['home', 'What I can open'],
   ['secrets', 'Secrets'],
@@ -44,10 +44,10 @@ const places = [
   ['cloud/cloud/whois', 'Who requested a credential'],
   ['cloud/cloud/roles/new/edit', 'Role new'],
   ['logins/jwt/failures', 'Logins'],
-  ['logins/jwt/explain', 'Logins'],
   ['logins/jwt/status', 'Configuration'],
   ['messages', 'Messages'],
   ['messages/new', 'New message'],
+  ['logins/jwt/explain', 'Logins'],
   ['access/policies', 'Policies'],
   ['access/policies/default', 'default'],
   ['access/tokens', 'New token'],
@@ -122,14 +122,18 @@ test('a view is absent, and its address leads to nothing, for a token that has n
 })
 
 test('the session counts down, is renewed, and ends with the token', async () => {
-  const token = await tokenOf({ policies: ['default'], ttl: '4s' })
-  await using opened = await openAs(`${server.url}/ui/`, token)
+  await using opened = await openPage('about:blank')
   const { page } = opened
-  await page
-    .getByRole('timer')
-    .getByText(/The session ends in \d s/)
-    .waitFor()
+  await page.clock.install()
+  await page.goto(`${server.url}/ui/`)
+  await logIn(page, await tokenOf({ policies: ['default'], ttl: '290s' }))
+  const timer = page.getByRole('timer')
+  await timer.getByText(/^The session ends in 4 min/).waitFor()
+  await page.clock.fastForward(240_000)
+  await timer.getByText(/^The session ends in \d+ s$/).waitFor()
   await page.getByRole('banner').getByRole('button', { name: 'Renew' }).click()
+  await timer.getByText(/^The session ends in 4 min/).waitFor()
+  await page.clock.fastForward(300_000)
   await page.getByText('The session has ended. Log in again.').waitFor()
 
   expect(await page.evaluate('JSON.stringify(sessionStorage)')).toBe('{}')
@@ -182,7 +186,7 @@ test('the keyboard alone leads through the login, to a secret, and through the e
   // the preview is up to date, so nothing moves the focus any more
   await page.getByText('No mouse was used.').first().waitFor()
   await press(page.getByRole('button', { name: 'Save' }))
-  await page.getByRole('heading', { name: 'By keyboard' }).first().waitFor()
+  await page.getByRole('heading', { name: 'By keyboard', level: 1 }).waitFor()
 
   expect(complaints).toEqual([])
 })
