@@ -122,6 +122,7 @@ test('keys lead to views and filters, are listed, and can be turned off', async 
   const { page } = opened
   const { keyboard } = page
   await page.getByRole('heading', { name: 'Who I am' }).waitFor()
+  await link(page, 'Messages').waitFor()
   await keyboard.press('g')
   await keyboard.press('m')
   await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor()
@@ -141,4 +142,36 @@ test('keys lead to views and filters, are listed, and can be turned off', async 
   await keyboard.press('/')
 
   expect(await filter.and(page.locator(':focus')).count()).toBe(0)
+})
+
+test('what is typed stays where it is typed: before all of the page is known, and in the middle of a filter', async () => {
+  await using opened = await open('home')
+  const { page } = opened
+  await link(page, 'Messages').waitFor()
+  const asked = Promise.withResolvers<void>()
+  const held = Promise.withResolvers<void>()
+  await page.route('**/v1/sys/internal/ui/mounts', async (route) => {
+    asked.resolve()
+    await held.promise
+    await route.continue()
+  })
+  await page.goto(`${server.url}/ui/#/messages/new`)
+  await page.reload()
+  await asked.promise
+  await field(page, 'Title').fill('Maintenance')
+  const known = page.waitForResponse((response) => response.url().endsWith('/mounts'))
+  held.resolve()
+  await known
+  await link(page, 'Secrets').waitFor()
+  expect(await field(page, 'Title').inputValue()).toBe('Maintenance')
+
+  await page.goto(`${server.url}/ui/#/secrets/team~/many~`)
+  await page.getByRole('alertdialog').getByRole('button', { name: 'Leave' }).click()
+  const filter = field(page, 'Filter names')
+  await filter.fill('name-15')
+  await link(page, 'name-100').waitFor({ state: 'detached' })
+  await filter.press('Home')
+  await page.keyboard.type('my-')
+  await page.getByText('No entry matches.').waitFor()
+  expect(await filter.inputValue()).toBe('my-name-15')
 })

@@ -1,4 +1,4 @@
-import { type QueryClient, useQuery } from '@tanstack/react-query'
+import { keepPreviousData, type QueryClient, useQuery } from '@tanstack/react-query'
 import { capabilitiesSelf } from '../api/server.ts'
 import { homeOf } from '../session/use-self.ts'
 
@@ -23,19 +23,21 @@ export async function grantedAt(
 
 /**
  * What the token may do at these paths, asked in one call. A button whose call would be refused must be absent.
- * While the answer is under way, nothing is allowed.
+ * While the answer is under way, nothing is allowed but what is known of paths that were asked for before.
  */
 export function useCapabilities(paths: readonly string[]): { readonly can: Can; readonly isKnown: boolean } {
   const asked = [...new Set(paths)].toSorted()
-  const { data } = useQuery({
+  const { data, isPlaceholderData } = useQuery({
     queryKey: ['capabilities', asked],
     queryFn: ({ client, signal }) => grantedAt(asked, { client, signal }),
     staleTime: 60_000,
+    // what stands on the page, and is being edited, stays while more is asked
+    placeholderData: keepPreviousData,
   })
   if (data === undefined) return { can: nothing, isKnown: false }
   const can: Can = (path, capability) => {
     const granted = data[path] ?? []
     return granted.includes('root') || granted.includes(capability)
   }
-  return { can, isKnown: true }
+  return { can, isKnown: !isPlaceholderData }
 }

@@ -2,6 +2,7 @@ import {
   Link,
   type ParsedLocation,
   useLocation,
+  useMatch,
   useParams,
   useRouter,
   useSearch,
@@ -89,9 +90,15 @@ const exactly = { exact: true, includeSearch: false }
 export function useParameter(name: string): readonly [string, (value: string) => void] {
   const place = usePlace()
   const go = useGo()
+  const router = useRouter()
+  const own = useMatch({ strict: false, select: ({ pathname }) => pathname })
+  // the place follows a moment later: a field whose value does not change at once loses its cursor
+  const latest = useLocation({
+    select: ({ pathname, search }) => (pathname === own ? (search[name] ?? '') : undefined),
+  })
   return [
-    place.search[name] ?? '',
-    (value) => go({ ...place, search: { ...place.search, [name]: value } }, { replace: true }),
+    latest ?? place.search[name] ?? '',
+    (value) => go({ ...place, search: { ...router.latestLocation.search, [name]: value } }, { replace: true }),
   ]
 }
 

@@ -6,7 +6,7 @@ import { Field } from '../../components/field.tsx'
 import { List } from '../../components/list.tsx'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
-import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { PlaceLink, useParameter, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { listRoles } from './calls.ts'
 import type { CloudMount } from './cloud-mount.ts'
@@ -27,9 +27,7 @@ export function Roles({ mount }: { readonly mount: CloudMount }) {
 }
 
 function RoleList({ mount }: { readonly mount: string }) {
-  const { search } = usePlace()
-  const go = useGo()
-  const filter = search['filter'] ?? ''
+  const [filter, setFilter] = useParameter('filter')
   const path = `${mount}/roles`
   const { can, isKnown } = useCapabilities([path])
   const mayList = can(path, 'list')
@@ -58,13 +56,7 @@ function RoleList({ mount }: { readonly mount: string }) {
       {roles !== undefined && roles.length > 0 && (
         <>
           <search>
-            <Field
-              label={text.filter}
-              value={filter}
-              onChange={(value) =>
-                go({ view: 'cloud', parts: [mount, 'roles'], search: { filter: value } }, { replace: true })
-              }
-            />
+            <Field label={text.filter} value={filter} onChange={setFilter} />
           </search>
           <List name="cloud-roles" label={text.aspects.roles} rows={shown} keyOf={(name) => name}>
             {(name) => (

@@ -1,4 +1,4 @@
-import { useQuery, useQueryClient } from '@tanstack/react-query'
+import { keepPreviousData, useQuery, useQueryClient } from '@tanstack/react-query'
 import { Fragment } from 'react'
 import { ApiError } from '../../api/errors.ts'
 import { clearFailures, explainRefusal, type LoginFailure, loginFailures } from '../../api/logins.ts'
@@ -9,7 +9,7 @@ import { Field } from '../../components/field.tsx'
 import { Time } from '../../components/time.tsx'
 import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
-import { useGo, usePlace } from '../../shell/use-place.tsx'
+import { useParameter, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { FixLogin } from './editor/fix-login.tsx'
 import { ExplanationPanel } from './explanation.tsx'
@@ -35,6 +35,8 @@ export function Failures({ mount }: { readonly mount: string }) {
     queryKey: ['login-failures', mount, query],
     queryFn: ({ signal }) => loginFailures({ params: { jwt_mount_path: mount }, query }, { signal }),
     refetchInterval: refreshMs,
+    // the filters stay while somebody types in them
+    placeholderData: keepPreviousData,
   })
   const picked = parts[2]
   if (error !== null) return <Failure error={error} />
@@ -44,7 +46,7 @@ export function Failures({ mount }: { readonly mount: string }) {
   return (
     <div className={picked === undefined ? 'stack' : 'beside'}>
       <section className="stack" aria-label={text.tabs.failures}>
-        <Filters mount={mount} />
+        <Filters />
         {failures.length === 0 ? (
           <EmptyState title={isFiltered ? text.noMatch : text.noFailures}>
             {!isFiltered && (
@@ -72,19 +74,15 @@ export function Failures({ mount }: { readonly mount: string }) {
   )
 }
 
-function Filters({ mount }: { readonly mount: string }) {
-  const { parts, search } = usePlace()
-  const go = useGo()
-  const set = (name: string) => (value: string) =>
-    go(
-      { view: 'logins', parts: [mount, ...parts.slice(1)], search: { ...search, [name]: value } },
-      { replace: true },
-    )
+function Filters() {
+  const [reason, setReason] = useParameter('reason')
+  const [role, setRole] = useParameter('role')
+  const [id, setId] = useParameter('request_id')
   return (
     <search className="filters" aria-label={text.filters}>
-      <Field label={text.reason} mono value={search['reason'] ?? ''} onChange={set('reason')} />
-      <Field label={text.role} value={search['role'] ?? ''} onChange={set('role')} />
-      <Field label={strings.requestId} mono value={search['request_id'] ?? ''} onChange={set('request_id')} />
+      <Field label={text.reason} mono value={reason} onChange={setReason} />
+      <Field label={text.role} value={role} onChange={setRole} />
+      <Field label={strings.requestId} mono value={id} onChange={setId} />
     </search>
   )
 }

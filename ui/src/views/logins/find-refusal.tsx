@@ -23,13 +23,16 @@ type Props = {
 export function FindRefusal({ mounts, types }: Props) {
   const client = useQueryClient()
   const here = useNamespace()
-  const { data: below = [], areAll } = useNamespacesBelow()
+  const { data, error: refusal, areAll } = useNamespacesBelow()
+  const below = data ?? []
   const paths = mounts.map((mount) => `auth/${mount}/failures`)
   const { can } = useCapabilities(paths)
   const go = useGo()
   const [id, setId] = useState('')
   const [searched, setSearched] = useState<Searched>()
   const { run, cancel, isRunning, error } = useWork()
+  // a search that does not know of them yet would say that nothing is there
+  if (data === undefined && refusal === null) return null
   if (below.length === 0 && !paths.some((path) => can(path, 'read'))) return null
   const open = ({ below: at, mount }: Refused) => {
     const target = { view: 'logins', parts: [mount, 'failures', id.trim()] }

@@ -9,7 +9,7 @@ import { Select } from '../../components/select.tsx'
 import { State } from '../../components/state.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { Time } from '../../components/time.tsx'
-import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { PlaceLink, useParameter, usePlace } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { ownZone, type Shown } from './draft.ts'
 import { MessagesHeader } from './header.tsx'
@@ -134,23 +134,22 @@ const columnsOf = (span: Span): readonly Column<Row>[] => [
 ]
 
 function Filters() {
-  const { search } = usePlace()
-  const go = useGo()
-  const set = (name: string) => (value: string) =>
-    go({ view: 'messages', search: { ...search, [name]: value } }, { replace: true })
+  const [title, setTitle] = useParameter('title')
+  const [state, setState] = useParameter('state')
+  const [shown, setShown] = useParameter('shown')
   return (
     <search className="filters">
-      <Field label={text.title} value={search['title'] ?? ''} onChange={set('title')} />
+      <Field label={text.title} value={title} onChange={setTitle} />
       <Select
         label={text.state}
-        value={search['state'] ?? ''}
-        onChange={set('state')}
+        value={state}
+        onChange={setState}
         options={[['', text.all], ...order.map((state) => [state, text.states[state]] as const)]}
       />
       <Select
         label={text.shown}
-        value={search['shown'] ?? ''}
-        onChange={set('shown')}
+        value={shown}
+        onChange={setShown}
         options={[['', text.all], ...Object.entries(text.shownTo)]}
       />
     </search>

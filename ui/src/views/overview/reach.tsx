@@ -5,7 +5,7 @@ import { Field } from '../../components/field.tsx'
 import { useAcl, useReach } from '../../shell/acl.ts'
 import { type Grant, grantsOf } from '../../shell/grants.ts'
 import { useMounts } from '../../shell/mounts.ts'
-import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { PlaceLink, useParameter } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { type Door, openMounts } from './doors.ts'
 import { type Branch, treeOf } from './tree.ts'
@@ -62,9 +62,7 @@ const mostOpen = 40
 
 /** The rules of the token's policies, path by path. */
 function Rules({ grants }: { readonly grants: readonly Grant[] }) {
-  const { search } = usePlace()
-  const go = useGo()
-  const filter = search['filter'] ?? ''
+  const [filter, setFilter] = useParameter('filter')
   const shown = grants.filter(({ path }) => path.includes(filter))
   const [startsOpen] = useState(filter !== '')
   if (grants.length === 0) return null
@@ -73,11 +71,7 @@ function Rules({ grants }: { readonly grants: readonly Grant[] }) {
       <summary>{text.rules}</summary>
       <div className="stack">
         <search>
-          <Field
-            label={text.filter}
-            value={filter}
-            onChange={(value) => go({ view: 'home', search: { filter: value } }, { replace: true })}
-          />
+          <Field label={text.filter} value={filter} onChange={setFilter} />
         </search>
         {shown.length === 0 && <p role="status">{strings.noMatch}</p>}
         <Tree

@@ -9,7 +9,7 @@ import { ViewHeader } from '../../components/view-header.tsx'
 import { useReach } from '../../shell/acl.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { mayWrite } from '../../shell/grants.ts'
-import { PlaceLink, useGo, usePlace } from '../../shell/use-place.tsx'
+import { PlaceLink, useGo, useParameter } from '../../shell/use-place.tsx'
 import { strings } from '../../strings.ts'
 import { listRequest, namesIn } from './names-in.ts'
 import { NewName } from './new-name.tsx'
@@ -23,9 +23,7 @@ type Props = { readonly mount: SecretMount; readonly path: string }
 
 /** The names in a folder. */
 export function Folder({ mount, path }: Props) {
-  const { search } = usePlace()
-  const go = useGo()
-  const filter = search['filter'] ?? ''
+  const [filter, setFilter] = useParameter('filter')
   const listed = `${mount.path}${mount.version === 2 ? 'metadata/' : ''}${path}`
   const { can, isKnown } = useCapabilities([listed])
   const mayList = can(listed, 'list')
@@ -66,16 +64,7 @@ export function Folder({ mount, path }: Props) {
       <div className="folder-tools">
         {hasNames && (
           <search>
-            <Field
-              label={text.filter}
-              value={filter}
-              onChange={(value) =>
-                go(
-                  { view: 'secrets', parts: [mount.path, path], search: { filter: value } },
-                  { replace: true },
-                )
-              }
-            />
+            <Field label={text.filter} value={filter} onChange={setFilter} />
           </search>
         )}
         <OpenPath mount={mount} folder={path} />
