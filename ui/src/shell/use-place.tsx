@@ -98,7 +98,8 @@ export function useParameter(name: string): readonly [string, (value: string) =>
   })
   return [
     latest ?? place.search[name] ?? '',
-    (value) => go({ ...place, search: { ...router.latestLocation.search, [name]: value } }, { replace: true }),
+    (value) =>
+      go({ ...place, search: { ...router.latestLocation.search, [name]: value } }, { replace: true }),
   ]
 }
 
