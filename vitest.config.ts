@@ -11,7 +11,9 @@ const alone = ['test/http/limits.test.ts']
 const carriers = [
   // rounds of kills and power cuts, where other files let each statement fail in turn
   'test/bench/{chaos,power-cut}.test.ts',
+  'test/core/barrier/killed-{rotation,sealing}.test.ts',
   'test/core/wrapping/crash.test.ts',
+  'test/plugins/cloud/crash.test.ts',
   'test/start/{messages,secret-ids,tokens}.test.ts',
   'test/storage/mutants.test.ts',
   // clients in Go, generated clients, and another server as a source
@@ -23,12 +25,13 @@ const carriers = [
   // features of one server over two, but for those of `replicated`
   'test/replicas/{cloud,cloud-pool,cloud-sign-in,configuration-history}.test.ts',
   'test/replicas/{history,killed,leases,secrets}.test.ts',
-  // shells that follow pages and pipelines
+  // shells that follow pages and pipelines, and npm
   'test/guides/{directly,gitlab-secrets-manager,pipeline-files,pipelines}.test.ts',
   'test/pages/{cloud-pool,cloud-sign-in,cloud-static-roles,no-secret,recipes}.test.ts',
   'test/simulators/by-hand.test.ts',
-  'test/start/{demo,replicas-demo}.test.ts',
-  // another browser
+  'test/start/{demo,npm,replicas-demo}.test.ts',
+  // a front end of others in a browser, and the web UI in another one
+  'test/browser/messages.test.ts',
   'test/ui/firefox.test.ts',
 ]
 

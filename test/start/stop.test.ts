@@ -270,7 +270,6 @@ test('a sealed server serves nothing until its next start', async () => {
   expect(again.status).toBe(200)
 })
 
-const project = join(import.meta.dirname, '../..')
 
 /** A server whose log pipe is read until it says that it listens, and never again. */
 async function startOnUnreadPipe(folder: string, settings: Record<string, string>) {
@@ -419,60 +418,6 @@ test('a stopping server accepts all connections that the system has queued for i
   await stopped
 
   expect(statuses).toEqual(sent.map(() => 200))
-})
-
-test('npm start ends on its signal, and a signal to npm alone leaves no server behind', async () => {
-  for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
-    await using folder = await temporaryFolder()
-    const settings = {
-      LISTEN: '127.0.0.1:0',
-      STORAGE: `sqlite:${folder.file('g.db')}`,
-      SEAL_KEY_FILE: folder.file('seal.key'),
-    }
-    const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
-    const npm = spawn('npm', ['start'], {
-      cwd: project,
-      env: { ...process.env, ...Object.fromEntries(named) },
-      stdio: ['ignore', 'pipe', 'pipe'],
-    })
-    let log = ''
-    const listening = Promise.withResolvers<void>()
-    npm.stdout.resume()
-    npm.stderr.setEncoding('utf8').on('data', (text: string) => {
-      log += text
-      if (text.includes('listening on')) listening.resolve()
-    })
-    const over = once(npm.stderr, 'end')
-    await Promise.race([listening.promise, over])
-
-    npm.kill(signal)
-    // the pipe ends when the last process that holds it is gone
-    await over
-
-    expect(log, signal).toContain('"event":"stopped"')
-  }
-})
-
-test('a server whose npm ends before the server has started ends too', async () => {
-  await using folder = await temporaryFolder()
-  const settings = {
-    LISTEN: '127.0.0.1:0',
-    STORAGE: `sqlite:${folder.file('g.db')}`,
-    SEAL_KEY_FILE: folder.file('seal.key'),
-  }
-  const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
-  const npm = 'sh bin/gatehouse & until ps -o args= -p $! | grep -q ^node; do :; done'
-  const child = spawn('sh', ['-c', npm], {
-    cwd: project,
-    env: { ...process.env, ...Object.fromEntries(named), npm_lifecycle_event: 'start' },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  child.stdout.resume()
-
-  // the pipe ends when the last process that holds it is gone
-  const log = (await child.stderr.setEncoding('utf8').toArray()).join('')
-
-  expect(log).toContain('"event":"stopped"')
 })
 
 test('a signal before the server has started ends it, even as process 1 of a container', async () => {
