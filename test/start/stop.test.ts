@@ -270,7 +270,6 @@ test('a sealed server serves nothing until its next start', async () => {
   expect(again.status).toBe(200)
 })
 
-
 /** A server whose log pipe is read until it says that it listens, and never again. */
 async function startOnUnreadPipe(folder: string, settings: Record<string, string>) {
   const pipe = join(folder, 'log')

@@ -20,8 +20,6 @@ test('the explorer lists the operations of the API document', async () => {
 
   expect(await page.locator('.info .title').textContent()).toContain('Gatehouse')
   expect(complaints).toEqual([])
-  const elsewhere = requested
-    .slice(before)
-    .filter((request) => !request.startsWith(`${server.url}/docs`))
+  const elsewhere = requested.slice(before).filter((request) => !request.startsWith(`${server.url}/docs`))
   expect(elsewhere).toEqual([])
 })
