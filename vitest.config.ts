@@ -11,11 +11,12 @@ const alone = ['test/http/limits.test.ts']
 const carriers = [
   // rounds of kills and power cuts, where other files let each statement fail in turn
   'test/bench/{chaos,power-cut}.test.ts',
+  'test/commands/seal-migrate-killed.test.ts',
   'test/core/barrier/killed-{rotation,sealing}.test.ts',
   'test/core/wrapping/crash.test.ts',
   'test/plugins/cloud/crash.test.ts',
-  'test/start/{messages,secret-ids,tokens}.test.ts',
-  'test/storage/mutants.test.ts',
+  'test/start/{killed-start,messages,secret-ids,tokens}.test.ts',
+  'test/storage/{crash,mutants}.test.ts',
   // clients in Go, generated clients, and another server as a source
   'test/clients/{bao-agent,bao-login,direct,generated,go-ceremonies,migrate-page,migration}.test.ts',
   // the chart, the unit and the image, the executable, and what was released earlier
@@ -30,9 +31,9 @@ const carriers = [
   'test/pages/{cloud-pool,cloud-sign-in,cloud-static-roles,no-secret,recipes}.test.ts',
   'test/simulators/by-hand.test.ts',
   'test/start/{demo,npm,replicas-demo}.test.ts',
-  // a front end of others in a browser, and the web UI in another one
+  // a front end of others in a browser, and the web UI in another one and on other screens
   'test/browser/messages.test.ts',
-  'test/ui/firefox.test.ts',
+  'test/ui/{firefox,tables}.test.ts',
 ]
 
 /**

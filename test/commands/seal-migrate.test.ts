@@ -1,44 +1,22 @@
-import { readFile, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { expect, test } from 'vitest'
-import type { Migration } from '../../src/commands/seal-migrate.ts'
 import { commandHere } from '../support/command-here.ts'
 import { startInFolder } from '../support/folder-server.ts'
 import { keyKeeper } from '../support/key-keeper.ts'
 import { newDatabase } from '../support/postgres.ts'
-import { type ProcessOptions, runCommand, runProcess } from '../support/process.ts'
+import { type ProcessOptions, runCommand } from '../support/process.ts'
 import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { opens, type SealType, sealsOf, sharesIn } from './sealed-folder.ts'
 
-type Type = Migration['to']
 const aStoppedServer = stoppedServer()
 const toShamir = ['--to', 'shamir', '--shares', '3', '--threshold', '2', '--out', 'shares.json']
-
-/** The settings of all seals. */
-async function sealsOf(folder: string) {
-  const { SEAL: _, ...commands } = await keyKeeper(folder)
-  return commands
-}
-
-async function sharesIn(file: string): Promise<string> {
-  const { keys } = JSON.parse(await readFile(file, 'utf8'))
-  return keys.slice(1).join('\n')
-}
-
-/** Whether a server with this seal opens the store, and the old root token is good. */
-async function opens(folder: string, { type, root, shares }: { type: Type; root: string; shares?: string }) {
-  const settings = { ...(await sealsOf(folder)), SEAL: type }
-  await using server = await startInFolder({ folder, settings })
-  for (const key of shares?.split('\n') ?? []) await server.anonymous.write('sys/unseal', { key })
-  const status = await server.anonymous.read('sys/seal-status')
-  const self = await server.as(root).read('auth/token/lookup-self')
-  return { type: status.body['type'], sealed: status.body['sealed'], token: self.status }
-}
 
 test('a store moves between all types of seal, and its data stays', async () => {
   await using folder = await temporaryFolder()
   const root = await aStoppedServer(folder.path)
   const seals = await sealsOf(folder.path)
-  const migrate = (from: Type, args: string[], input?: string) => {
+  const migrate = (from: SealType, args: string[], input?: string) => {
     const options: ProcessOptions = { folder: folder.path, args, settings: { ...seals, SEAL: from } }
     return input === undefined
       ? commandHere('seal-migrate', options)
@@ -75,49 +53,6 @@ test('a store moves between all types of seal, and its data stays', async () => 
 
   expect(await migrate('shamir', ['--to', 'static'], `${shares}\n`)).toMatchObject({ code: 0 })
   expect(await opens(folder.path, { type: 'static', root })).toMatchObject({ sealed: false, token: 200 })
-})
-
-type Step = { from: Type; migration: Migration }
-const held = (out: string) => ({ shares: 3, threshold: 2, out })
-/** Each type becomes each other one. */
-const steps: Step[] = [
-  { from: 'static', migration: { to: 'command' } },
-  { from: 'command', migration: { to: 'shamir', held: held('first.json') } },
-  { from: 'shamir', migration: { to: 'command' } },
-  { from: 'command', migration: { to: 'static' } },
-  { from: 'static', migration: { to: 'shamir', held: held('second.json') } },
-  { from: 'shamir', migration: { to: 'static' } },
-]
-
-test('a migration that is killed at any step leaves a store that one of its two seals opens', async () => {
-  await using folder = await temporaryFolder()
-  const root = await aStoppedServer(folder.path)
-  const seals = await sealsOf(folder.path)
-  let shares = ''
-
-  for (const { from, migration } of steps) {
-    const { to } = migration
-    const settings = { ...seals, SEAL: from }
-    const killedAt = async (point: string) => {
-      const args = [folder.file('data/gatehouse.db'), JSON.stringify(migration), point]
-      const outcome = await runProcess('test/commands/migrating-program.ts', {
-        folder: folder.path,
-        args,
-        settings,
-        input: shares,
-      })
-      expect([outcome.code, outcome.stdout]).toEqual([null, ''])
-    }
-    await killedAt('storage.before-commit')
-    expect(
-      await opens(folder.path, { type: from, root, shares: from === 'shamir' ? shares : '' }),
-    ).toMatchObject({ type: from, sealed: false, token: 200 })
-    await killedAt('storage.after-commit')
-    if (migration.held !== undefined) shares = await sharesIn(folder.file(migration.held.out))
-    expect(await opens(folder.path, { type: to, root, shares: to === 'shamir' ? shares : '' })).toMatchObject(
-      { type: to, sealed: false, token: 200 },
-    )
-  }
 })
 
 test('a migration that is killed while it waits for a command leaves the store as it was', async () => {
