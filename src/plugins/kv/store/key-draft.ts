@@ -1,5 +1,5 @@
 import type { ViewEntry } from '../../../core/barrier/view.ts'
-import { pagesOf } from '../../../lib/data/pages.ts'
+import { letOthersRun, pageSize } from '../../../lib/data/pages.ts'
 import type { Head, Version } from './key-record.ts'
 
 export const headPrefix = 'k/'
@@ -136,8 +136,10 @@ export class KeyDraft {
   /** The records that change besides the head. Once, when everything is decided. */
   async entries(): Promise<ViewEntry[]> {
     for (const { head, first, below } of this.#left)
-      for await (const page of pagesOf(Array.from({ length: below - first }, (_, at) => first + at)))
-        for (const number of page) this.#setRows(head, number, undefined)
+      for (let number = first; number < below; number += 1) {
+        this.#setRows(head, number, undefined)
+        if ((number - first) % pageSize === pageSize - 1) await letOthersRun()
+      }
     const rows = [...this.#rows, ...this.#dataRows].map(
       ([key, value]): ViewEntry => ({ key, value, isUncopied: true }),
     )
