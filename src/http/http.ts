@@ -121,14 +121,21 @@ function registerPlugins(app: FastifyInstance, parts: HttpParts): void {
   app.decorate('unserved', (call) => unserved.endpointOf(call))
   app.setNotFoundHandler(unserved.handle)
   register(app, (plugin) =>
-    mountTypeRoutes(resources.get(plugin) ?? [], groups.get(of(plugin)) ?? [], { admit, host }),
+    named(
+      of(plugin),
+      mountTypeRoutes(resources.get(plugin) ?? [], groups.get(of(plugin)) ?? [], { admit, host }),
+    ),
   )
   const pagesOfPeople = [
     uiRoute(new WebUi(), parts.uiHeaders),
     ...(documents ? [explorerResource(app, () => documents.shown())] : []),
   ]
-  app.register(nodeRoutes([...node, ...pagesOfPeople], admit), { prefix: rootPrefix })
+  app.register(named('node', nodeRoutes([...node, ...pagesOfPeople], admit)), { prefix: rootPrefix })
 }
+
+/** Fastify would look for the name of a plugin without one among all modules. */
+const named = (name: string, plugin: FastifyPluginCallback): FastifyPluginCallback =>
+  Object.assign(plugin, { [Symbol.for('fastify.display-name')]: name })
 
 const uiRoute = (ui: WebUi, added: HttpParts['uiHeaders']): NodeRoute => ({
   url: uiUrl,

@@ -8,7 +8,7 @@ import type { Random } from '../../lib/system/random.ts'
 import { parseBool } from '../../lib/text/go-numbers.ts'
 import { announcesBody } from './body-reader.ts'
 import type { Call, EarlyReply, Operation } from './call.ts'
-import { methodOf } from './operation.ts'
+import { methodOf, nodeMethodOf } from './operation.ts'
 import { firstValueOf } from './request-headers.ts'
 import { cleanTarget, decodePath, firstOf, hasUnprintable, isRelative } from './target.ts'
 import { withQuery } from './with-query.ts'
@@ -170,7 +170,8 @@ export function mountRouter({
       setAside: undefined,
       startedAt: 0,
     }
-    request.method = methodOf[route.operation ?? 'preflight']
+    const methods = route.mount === undefined ? nodeMethodOf : methodOf
+    request.method = methods[route.operation ?? 'preflight']
     // Fastify refuses types that it cannot read, and takes a request of HTTP/2 without one as one without a body
     if (announcesBody(request)) request.headers['content-type'] = 'application/octet-stream'
     else delete request.headers['content-type']

@@ -32,7 +32,23 @@ export const methodOf: Record<Operation, string> = {
   preflight: 'OPTIONS',
 }
 
-export const allMethods: readonly string[] = Object.values(methodOf)
+/**
+ * The method of each operation on a node-level path, whose handler decides what it does for a verb: only what HTTP says
+ * of its request and response counts.
+ */
+export const nodeMethodOf: Record<Operation, 'GET' | 'HEAD' | 'POST'> = {
+  read: 'GET',
+  list: 'GET',
+  scan: 'GET',
+  help: 'GET',
+  header: 'HEAD',
+  write: 'POST',
+  patch: 'POST',
+  delete: 'POST',
+  preflight: 'POST',
+}
+
+export const nodeMethods = ['GET', 'HEAD', 'POST'] as const
 
 /** The part of a request that has its fields. docs/contract/http.md#verbs-and-paths */
 export const partOf = (operation: Operation | undefined): 'body' | 'query' =>

@@ -8,7 +8,7 @@ import { readFields } from '../exchange/body.ts'
 import { type Call, callOf } from '../exchange/call.ts'
 import type { RouteRules } from '../exchange/exchange.ts'
 import { isNodeState, noRoute, rootPrefix } from '../exchange/mount-router.ts'
-import { allMethods } from '../exchange/operation.ts'
+import { nodeMethods } from '../exchange/operation.ts'
 import { tokenOf } from '../exchange/request-headers.ts'
 import type { Admit } from '../steps/admission.ts'
 import { put } from '../steps/answer.ts'
@@ -23,7 +23,7 @@ export const nodeRoutes =
   (app, _options, done) => {
     for (const route of routes) addNodeRoute(app, route)
     app.route({
-      method: [...allMethods],
+      method: [...nodeMethods],
       url: noRoute.slice(rootPrefix.length),
       config: { endpoint: nowhere(admit) },
       handler: async (request) => {
@@ -35,7 +35,7 @@ export const nodeRoutes =
 
 function addNodeRoute(app: FastifyInstance, { url, handle, audited }: NodeRoute): void {
   app.route({
-    method: [...allMethods],
+    method: [...nodeMethods],
     url: url.slice(rootPrefix.length),
     config: { endpoint: endpointOf(url, audited) },
     handler: async (request, reply) => {

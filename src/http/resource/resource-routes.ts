@@ -28,6 +28,10 @@ export const mountTypeRoutes =
     done()
   }
 
+/** Requests for lists end in a slash: the mount router adds it. */
+const canAsk = (verb: VerbName, url: string): boolean =>
+  (verb !== 'list' && verb !== 'scan') || url.endsWith('/') || url.endsWith('*')
+
 type Added = { readonly resource: Resource; readonly url: string; readonly wide: readonly WideRoute[] }
 
 function addResource(
@@ -36,7 +40,8 @@ function addResource(
   { admit, host }: ResourceParts,
 ): void {
   const label = routeTemplate(`${app.prefix}${url}`)
-  for (const verb of Object.values(resource.verbs))
+  const verbsHere = verbs.filter((verb) => canAsk(verb, url))
+  for (const verb of verbsHere.flatMap((name) => resource.verbs[name] ?? []))
     app.route({
       method: methodOf[verb.operation],
       url,
@@ -44,7 +49,7 @@ function addResource(
       config: { endpoint: endpointOf(label, admit, () => verb.rules) },
       handler: handlerOf(host, verb),
     })
-  const taken = takenVerbs(url, wide).filter((verb) => resource.verbs[verb] === undefined)
+  const taken = takenVerbs(url, wide).filter((verb) => verbsHere.includes(verb) && resource.verbs[verb] === undefined)
   if (taken.length === 0) return
   app.route({
     method: taken.map((verb) => methodOf[verb]),
@@ -95,11 +100,15 @@ function overlap(one: readonly string[], other: readonly string[]): boolean {
   for (let at = 0; ; at += 1) {
     const mine = one[at]
     const theirs = other[at]
-    if (mine === '*' || theirs === '*') return true
     if (mine === undefined || theirs === undefined) return mine === theirs
-    if (!mine.startsWith(':') && !theirs.startsWith(':') && mine !== theirs) return false
+    if (mine === '*' || theirs === '*') return true
+    if (!canMeet(mine, theirs) && !canMeet(theirs, mine)) return false
   }
 }
+
+/** Whether a segment matches the text of another; no name is empty. */
+const canMeet = (pattern: string, text: string): boolean =>
+  pattern === text || (pattern.startsWith(':') && text !== '')
 
 const schemaOf = ({ operation, rules: { schema } }: Served) =>
   partOf(operation) === 'body' ? { body: schema } : { querystring: schema }
