@@ -49,7 +49,9 @@ function addResource(
       config: { endpoint: endpointOf(label, admit, () => verb.rules) },
       handler: handlerOf(host, verb),
     })
-  const taken = takenVerbs(url, wide).filter((verb) => verbsHere.includes(verb) && resource.verbs[verb] === undefined)
+  const taken = takenVerbs(url, wide).filter(
+    (verb) => verbsHere.includes(verb) && resource.verbs[verb] === undefined,
+  )
   if (taken.length === 0) return
   app.route({
     method: taken.map((verb) => methodOf[verb]),
