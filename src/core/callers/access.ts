@@ -20,13 +20,15 @@ export type Caller = {
   /** The id as presented; held only during the request. Empty for a login in the headers of the request. */
   readonly tokenId: string
   /** Of a caller whose login its request carries: the token is not stored. */
-  readonly carried?: CarriedLogin
+  readonly carried?: CarriedLogin | undefined
   readonly identityPolicies: readonly string[]
   /** Of its entity, if it has one. */
-  readonly identity?: Identity
+  readonly identity?: Identity | undefined
   /** For paths relative to the namespace of the request. */
   readonly acl: Acl
 }
+
+type Rights = Pick<Caller, 'identityPolicies' | 'identity' | 'acl'>
 
 /** What the rights of a token depend on, beside its entity. */
 type HeldToken = Pick<Token, 'namespace' | 'policies' | 'scope'> & Parameters<typeof loginOf>[0]
@@ -117,7 +119,7 @@ export class Access {
       token = await tokens.spendUse(token)
       if (token === undefined) throw invalidToken()
     }
-    return this.#withRights({ token, tokenId }, namespace)
+    return await this.#withRights({ token, tokenId, carried: undefined }, namespace)
   }
 
   /** The caller whose login the request carries. Throws like `authenticate`, but not for a missing token. */
@@ -126,7 +128,7 @@ export class Access {
     { tokenId, remoteAddress, namespace }: { tokenId: string; remoteAddress: string; namespace: Namespace },
   ): Promise<Caller> {
     if (!isBoundTo(token, remoteAddress)) throw denied()
-    return this.#withRights({ token, tokenId, ...(carried && { carried }) }, namespace)
+    return this.#withRights({ token, tokenId, carried }, namespace)
   }
 
   /** Like `recognize`, for the caller of a request that has waited. */
@@ -142,21 +144,23 @@ export class Access {
 
   /** The same caller, with its rights in another namespace. */
   elsewhere({ token, tokenId, carried }: Caller, namespace: Namespace): Promise<Caller> {
-    return this.#withRights({ token, tokenId, ...(carried && { carried }) }, namespace)
+    return this.#withRights({ token, tokenId, carried }, namespace)
   }
 
   async #withRights(
-    known: Pick<Caller, 'token' | 'tokenId' | 'carried'>,
+    { token, tokenId, carried }: Pick<Caller, 'token' | 'tokenId' | 'carried'>,
     namespace: Namespace,
   ): Promise<Caller> {
-    const { token } = known
     const rights = await this.#rightsOf(token)
     if (rights === 'disabled') throw denied()
     if (rights === 'deleted') throw invalidToken()
-    const { acl, ...held } = rights
+    const { identityPolicies, identity, acl } = rights
     return {
-      ...known,
-      ...held,
+      token,
+      tokenId,
+      carried,
+      identityPolicies,
+      identity,
       acl: token.namespace === namespace.id ? acl : this.#seenFrom(namespace, token, acl),
     }
   }
@@ -228,20 +232,16 @@ export class Access {
   }
 
   /** A word instead of rights says what became of the token's entity. */
-  async #rightsOf(
-    token: Token,
-  ): Promise<Pick<Caller, 'identityPolicies' | 'identity' | 'acl'> | 'disabled' | 'deleted'> {
+  async #rightsOf(token: Token): Promise<Rights | 'disabled' | 'deleted'> {
     const { identities, clock } = this.#parts
     if (token.entity_id === '') {
-      return {
-        identityPolicies: [],
-        acl: await this.#aclFor(token, { login: loginOf(token), now: clock.now() }, []),
-      }
+      const acl = await this.#aclFor(token, { login: loginOf(token), now: clock.now() }, [])
+      return { identityPolicies: [], identity: undefined, acl }
     }
     const identity = await identities.identityOf(token.entity_id)
     if (identity === undefined) return 'deleted'
     if (identity.entity.disabled) return 'disabled'
-    return { identity, ...(await this.#rightsWith(token, identity)) }
+    return await this.#rightsWith(token, identity)
   }
 
   /** The warnings about the rights that a token of a login would have. */
@@ -253,7 +253,7 @@ export class Access {
     )
   }
 
-  async #rightsWith(token: HeldToken, identity: Identity): Promise<Pick<Caller, 'identityPolicies' | 'acl'>> {
+  async #rightsWith(token: HeldToken, identity: Identity): Promise<Rights> {
     const { clock } = this.#parts
     const here = identityIn(identity, token.namespace)
     const context: TemplateContext = {
@@ -270,7 +270,7 @@ export class Access {
           ...own,
           ...this.#policiesBelow(token, identity),
         ]))
-    return { identityPolicies: here.policies, acl }
+    return { identityPolicies: here.policies, identity, acl }
   }
 
   /**

@@ -256,9 +256,11 @@ export class PolicyStore {
     if (policyNames[0] === 'root' && namespace === 'root') return rootAcl
     const key = this.#setsKey(namespace, policyNames, more)
     // requests that need the same set at the same time share the work
-    const { compiled } = await this.#compiled.readShared(key, () =>
-      this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]),
-    )
+    const { compiled } =
+      this.#compiled.get(key) ??
+      (await this.#compiled.readShared(key, () =>
+        this.#compile(key, [{ namespace, names: policyNames, prefix: '' }, ...more]),
+      ))
     const acl = this.#bound.of(compiled, context)
     for (const policy of acl.unfilled) this.#reportUnfilled(policy)
     return acl

@@ -14,7 +14,7 @@ import type { Reply } from '../exchange/envelope.ts'
 import { failureText } from '../exchange/error-reply.ts'
 import type { Served } from '../exchange/exchange.ts'
 import type { RateLimits } from '../exchange/rate-limits.ts'
-import { tokenOf, valuesOf } from '../exchange/request-headers.ts'
+import { valuesOf } from '../exchange/request-headers.ts'
 import { type Host, insideMount } from '../resource/answer.ts'
 import { type Carried, checkServed, placeOf, taintedRefusal } from '../steps/admission.ts'
 import { note } from '../steps/audited-reply.ts'
@@ -22,7 +22,7 @@ import type { Auditing } from '../steps/auditing.ts'
 import { ConvertedFields } from '../steps/convert-fields.ts'
 import { refusalOf } from '../steps/refuse.ts'
 import { hasInlineLogin, inlinePrefix, readInlineLogin } from './inline-headers.ts'
-import { presentedJwt } from './jwt-token.ts'
+import { isJwt, presentedJwt } from './jwt-token.ts'
 import type { LoginRoutes } from './login-routes.ts'
 import { checkNoScope, sentScope } from './scope-header.ts'
 
@@ -59,8 +59,11 @@ export class CarriedLogins implements Carried {
     this.#parts = parts
   }
 
-  async ofHeaders(raw: IncomingMessage, call: Call): Promise<IssuedToken | undefined> {
-    if (!hasInlineLogin(raw)) return undefined
+  ofHeaders(raw: IncomingMessage, call: Call): Promise<IssuedToken> | undefined {
+    return hasInlineLogin(raw) ? this.#inline(raw, call) : undefined
+  }
+
+  async #inline(raw: IncomingMessage, call: Call): Promise<IssuedToken> {
     try {
       return await this.#run(raw, call, () => this.#inHeaders(raw))
     } catch (error) {
@@ -80,12 +83,14 @@ export class CarriedLogins implements Carried {
     return { ...login, kind: 'inline', namespace: found.namespace, path: path.slice(found.taken) }
   }
 
-  async ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<IssuedToken | undefined> {
-    const presented = presentedJwt(tokenOf(raw), valuesOf(raw, 'x-gatehouse-role'))
-    if (presented === undefined) {
-      checkNoScope(raw)
-      return undefined
-    }
+  ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<IssuedToken> | undefined {
+    if (isJwt(call.presented)) return this.#byJwt(raw, call, isDecisive)
+    checkNoScope(raw)
+    return undefined
+  }
+
+  async #byJwt(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<IssuedToken> {
+    const presented = presentedJwt(call.presented, valuesOf(raw, 'x-gatehouse-role'))
     const scope = sentScope(raw, this.#parts.limits)
     const login = presented === 'unusable' ? undefined : await this.#asToken(call, presented)
     if (login === undefined) {

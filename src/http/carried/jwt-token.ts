@@ -8,13 +8,12 @@ const shape = /^e[w-z0-9_-][A-Za-z0-9_-]*\.([A-Za-z0-9_-]*)\.[A-Za-z0-9_-]*$/
 
 /**
  * A token that has the shape of a JWT, and its issuer; `unusable` for one without an issuer, or with several roles.
- * Undefined for any other token. Nothing is verified. docs/contract/inline-login.md#a-jwt-as-the-token
+ * Nothing is verified. docs/contract/inline-login.md#a-jwt-as-the-token
  */
 export function presentedJwt(
   token: string,
   [role = '', ...moreRoles]: readonly string[],
-): PresentedJwt | 'unusable' | undefined {
-  if (!isJwt(token)) return undefined
+): PresentedJwt | 'unusable' {
   const claims = objectIn(token.split('.')[1] ?? '')
   const issuer = claims !== undefined && 'iss' in claims ? claims.iss : undefined
   if (typeof issuer !== 'string' || moreRoles.length > 0) return 'unusable'

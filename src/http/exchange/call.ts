@@ -70,6 +70,8 @@ export type Call = {
   wrapsForStranger: boolean
   /** Fields as sent: body of a write, query of the rest. Set by `admit`. */
   sent: Record<string, JsonValue>
+  /** The token id as sent, valid or not; empty for none. Set by `admit`. */
+  presented: string
   caller: Caller | undefined
   /** What the caller has overridden: a window that is in force. docs/contract/message-windows.md#override */
   override: 'maintenance' | undefined

@@ -85,19 +85,22 @@ export class Capacity {
 
   /** Takes a place for a request. Returns a promise if it has to wait, which rejects if it waits too long. */
   enter(call: Call, response: ServerResponse): Promise<void> | undefined {
-    const begin = () => {
-      call.isUnderWay = true
-      call.setAside = () => {
-        this.#places.give()
-        return () => this.#places.retake()
-      }
-    }
     const place = this.#places.take(countedAddress(call.remoteAddress), (listener) =>
       response.once('close', listener),
     )
-    if (place !== undefined) return place.then(begin)
-    begin()
+    if (place !== undefined) return place.then(() => this.#begin(call))
+    this.#begin(call)
     return undefined
+  }
+
+  #begin(call: Call): void {
+    call.isUnderWay = true
+    call.setAside = this.#setAside
+  }
+
+  readonly #setAside = (): (() => void) => {
+    this.#places.give()
+    return () => this.#places.retake()
   }
 
   /** Gives the place of a request back. */

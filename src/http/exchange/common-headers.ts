@@ -1,3 +1,4 @@
+import type { FastifyReply } from 'fastify'
 import { type CustomHeaders, headersFor } from './custom-headers.ts'
 
 /** Headers of every response, unless it sets them itself. docs/contract/http.md#headers */
@@ -33,12 +34,17 @@ export class CommonHeaders {
   }
 
   /**
-   * The first headers of a response: the common ones, the request id, and the namespace that the request named.
-   * docs/contract/http.md#headers
+   * Adds to a response what it does not have yet: the common headers, the request id, and the namespace that the request
+   * named. docs/contract/http.md#headers
    */
-  first(status: number, requestId: string, namespace: string | string[] | undefined): Record<string, string> {
-    const headers: Record<string, string> = { ...this.of(status), [requestIdHeader]: requestId }
-    if (typeof namespace === 'string' && namespace !== '') headers['x-vault-namespace'] = namespace
-    return headers
+  addTo(reply: FastifyReply, requestId: string, namespace: string | string[] | undefined): void {
+    const common = this.of(reply.statusCode)
+    for (const name in common) addTo(reply, name, common[name])
+    addTo(reply, requestIdHeader, requestId)
+    if (typeof namespace === 'string' && namespace !== '') addTo(reply, 'x-vault-namespace', namespace)
   }
+}
+
+function addTo(reply: FastifyReply, name: string, value: string | undefined): void {
+  if (!reply.hasHeader(name)) reply.header(name, value)
 }

@@ -150,6 +150,7 @@ export function mountRouter({
       wrapTtl: 0,
       wrapsForStranger: false,
       sent: {},
+      presented: '',
       caller: undefined,
       creates: false,
       restores: undefined,

@@ -50,20 +50,21 @@ export const handlerOf =
       return put(reply, { status: 204 })
     }
     if (result?.status === 202 && result.warnings === undefined) return put(reply, { status: 202 })
-    const own = [...(result?.warnings ?? []), ...(isMissing ? [] : rules.warnings(call))]
-    const made = isList
-      ? listed({ ...result, warnings: own }, call)
-      : scanned({ ...result, warnings: own }, call, operation)
+    const told = isMissing ? result : withWarnings(result, rules.warnings(call))
+    const made = isList ? listed(told, call) : scanned(told, call, operation)
     if (made.status === 304) return notModified(reply, made)
-    const banner = call.wrapTtl > 0 ? undefined : await host.bannerFor(call)
-    const warnings = banner === undefined ? own : [...own, banner]
-    const shown = banner === undefined ? made : { ...made, warnings }
-    if (call.trail !== undefined) note(call.trail, shown, warnings)
+    const telling = call.wrapTtl > 0 ? undefined : host.bannerFor(call)
+    const banner = telling && (await telling)
+    const shown = banner === undefined ? made : withWarnings(made, [banner])
+    if (call.trail !== undefined) note(call.trail, shown, shown.warnings ?? [])
     if (call.wrapTtl > 0) call.wraps = isList ? {} : madeBy(shown)
     reply.code(shown.status ?? 200)
     if (shown.headers !== undefined && !isList) reply.headers(shown.headers)
     return shown
   }
+
+const withWarnings = (reply: Reply = {}, more: readonly string[]): Reply =>
+  more.length === 0 ? reply : { ...reply, warnings: [...(reply.warnings ?? []), ...more] }
 
 /** The fields that Fastify has validated; none on paths that declare none. */
 function convertedOf({ body, query }: FastifyRequest): ConvertedFields | undefined {

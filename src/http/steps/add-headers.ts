@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Readable } from 'node:stream'
-import type { FastifyReply, onSendAsyncHookHandler } from 'fastify'
+import type { FastifyReply, onSendHookHandler } from 'fastify'
 import { answerIsMade, type Call, callOf } from '../exchange/call.ts'
 import type { Capacity } from '../exchange/capacity.ts'
 import type { CommonHeaders } from '../exchange/common-headers.ts'
@@ -16,23 +16,25 @@ export type HeadersParts = {
 
 /** The headers that all responses have in common. docs/contract/http.md#headers */
 export const addHeaders =
-  ({ capacity, common, isClosing }: HeadersParts): onSendAsyncHookHandler<Payload> =>
-  async (request, reply, payload) => {
+  ({ capacity, common, isClosing }: HeadersParts): onSendHookHandler<Payload> =>
+  (request, reply, payload, done) => {
     const { raw } = request
     const call = callOf(raw)
     const namespace = raw.headers['x-vault-namespace']
-    const first = common.first(reply.statusCode, call.requestId, namespace)
-    for (const [name, value] of Object.entries(first)) if (!reply.hasHeader(name)) reply.header(name, value)
+    common.addTo(reply, call.requestId, namespace)
     if (call.limitHeaders !== undefined) reply.headers(call.limitHeaders)
     allowOrigin(reply, call)
     setConnection(reply, isClosing())
     // a client that does not take its response must not keep others from theirs
     if (!(payload instanceof Readable)) capacity.leave(call)
     answerIsMade(call)
-    if (closes(raw, reply.raw, isClosing()) && !raw.complete) await allOf(raw)
-    endIfStalled(reply, payload)
-    forgetHead(raw)
-    return bodyOf(reply, payload, [namespace, call.crossOrigin?.origin])
+    const send = () => {
+      endIfStalled(reply, payload)
+      forgetHead(raw)
+      return bodyOf(reply, payload, [namespace, call.crossOrigin?.origin])
+    }
+    if (closes(raw, reply.raw, isClosing()) && !raw.complete) return allOf(raw).then(send)
+    return done(null, send())
   }
 
 /** Allows the page to read this response. */

@@ -46,13 +46,13 @@ export type AdmissionParts = {
 
 /** The logins that requests carry. docs/contract/inline-login.md */
 export type Carried = {
-  /** Undefined for a request without a login in its headers. Throws what refuses the login. */
-  ofHeaders(raw: IncomingMessage, call: Call): Promise<IssuedToken | undefined>
+  /** Undefined for a request without a login in its headers. Rejects with what refuses the login. */
+  ofHeaders(raw: IncomingMessage, call: Call): Promise<IssuedToken> | undefined
   /**
-   * Undefined for a token that is no JWT. Throws if the JWT is refused, which ends the request if it is `decisive`: then
+   * Undefined for a token that is no JWT. Rejects if the JWT is refused, which ends the request if it is `decisive`: then
    * the audit entries of the login stand for those of the request.
    */
-  ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<IssuedToken | undefined>
+  ofToken(raw: IncomingMessage, call: Call, isDecisive: boolean): Promise<IssuedToken> | undefined
 }
 
 const rootOnly =
@@ -73,8 +73,9 @@ export function admission(parts: AdmissionParts): Admit {
   const { access, namespaces, resolve, isSealed, maxTtlOf, carried } = parts
   return async (request, rules) => {
     const call = callOf(request.raw)
+    call.presented = tokenOf(request.raw)
     const body = bytesOf(request)
-    const isOfStranger = !rules.open && isLarge(body) && !(await isKnown(request.raw, call))
+    const isOfStranger = !rules.open && isLarge(body) && !(await isKnown(call))
     const limits = rules.open ? parts.openJsonLimits : parts.jsonLimits
     try {
       readRequest(request, call, { limits, body: isOfStranger ? undefined : body })
@@ -90,7 +91,8 @@ export function admission(parts: AdmissionParts): Admit {
       checkServed(namespaces, call, call.namespace)
       if (rootOnly.test(call.path)) throw refuse('invalid', 'operation only available in root namespace')
     }
-    const login = await carried.ofHeaders(request.raw, call)
+    const loggingIn = carried.ofHeaders(request.raw, call)
+    const login = loggingIn && (await loggingIn)
     if (rules.dropsSlash && call.path.endsWith('/')) {
       call.path = call.path.slice(0, -1)
       call.below = call.below.slice(0, -1)
@@ -102,16 +104,17 @@ export function admission(parts: AdmissionParts): Admit {
       throw refuse('invalid', 'cannot handle internal-only request operation')
     // a JWT as the token is looked at where the request was sent
     if (login !== undefined) follow(call, rules, suffixOf(login.token.namespace))
-    else if (rules.follows !== undefined && !isJwt(tokenOf(request.raw)))
-      follow(call, rules, tokenOf(request.raw))
+    else if (rules.follows !== undefined && !isJwt(call.presented)) follow(call, rules, call.presented)
     const hasLogin = login !== undefined
-    await precheck(request, call, { rules, hasLogin })
+    const checked = precheck(call, rules, hasLogin)
+    if (checked !== undefined) await checked
+    request[partOf(call.operation)] = rules.fieldsOf(call)
     if (call.trail !== undefined) {
       call.trail.isReached = true
       call.trail.isCeremony = rules.isCeremony
       call.trail.secrets = rules.secrets()
     }
-    const inline = login && (await callerOf(login, request.raw, call))
+    const inline = login && (await callerOf(login, call))
     if (rules.open) await admitOpen(call, rules, request.raw, inline)
     else {
       call.caller = inline ?? (await authenticated(call, rules, request.raw))
@@ -119,20 +122,22 @@ export function admission(parts: AdmissionParts): Admit {
         // a token became valid since
         if (call.caller.carried === undefined) throw refuse('denied', 'permission denied')
         call.sent = fieldsOf(call, body, limits)
-        await precheck(request, call, { rules, hasLogin })
+        await precheck(call, rules, hasLogin)
+        request[partOf(call.operation)] = rules.fieldsOf(call)
       }
       const version = revertedVersion(call)
       if (version !== undefined) await restore(request, call, { rules, caller: call.caller, version })
       try {
-        await authorize(call, rules, request, call.caller)
+        if (rules.exists !== undefined)
+          await lookForTarget(call, rules, { exists: rules.exists, request, caller: call.caller })
+        authorize(call, rules, call.caller)
       } finally {
         parts.noteUse?.(call, call.caller)
       }
     }
     if (call.trail !== undefined) call.trail.isAllowed = true
     if (rules.haltedBy.length > 0) await checkWindows(parts.windows, request.raw, call, rules)
-    if (call.wrapTtl > 0 && call.operation !== 'help')
-      await admitWrapping(call, rules, { raw: request.raw, inline })
+    if (call.wrapTtl > 0 && call.operation !== 'help') await admitWrapping(call, rules, inline)
     if (call.mount?.tainted === true && !rules.whileRemoved) throw taintedRefusal(call)
   }
 
@@ -141,16 +146,9 @@ export function admission(parts: AdmissionParts): Admit {
    * wrapping token alone, only a login or a lookup of a wrapping token is wrapped, for no longer than a token
    * of the mount may live. docs/contract/wrapping.md#wrapping
    */
-  async function admitWrapping(
-    call: Call,
-    rules: RouteRules,
-    { raw, inline }: { raw: IncomingMessage; inline: Caller | undefined },
-  ): Promise<void> {
-    const token = tokenOf(raw)
+  async function admitWrapping(call: Call, rules: RouteRules, inline: Caller | undefined): Promise<void> {
     const caller =
-      call.caller ??
-      inline ??
-      (token === '' ? undefined : await access.findCaller(token, call.remoteAddress, call.namespace))
+      call.caller ?? inline ?? (await access.findCaller(call.presented, call.remoteAddress, call.namespace))
     if (caller !== undefined && !isWrapping(caller.token)) return
     if (caller === undefined && !rules.wrapsWithoutToken) throw refuse('invalid', 'wrapping needs a token')
     call.wrapsForStranger = caller === undefined
@@ -161,13 +159,13 @@ export function admission(parts: AdmissionParts): Admit {
    * Whether the caller has a valid token. Parsing a large body takes time, so it is not parsed for callers
    * who will be refused.
    */
-  async function isKnown(raw: IncomingMessage, { remoteAddress, namespace }: Call): Promise<boolean> {
-    return !isSealed() && (await access.findCaller(tokenOf(raw), remoteAddress, namespace)) !== undefined
+  async function isKnown({ presented, remoteAddress, namespace }: Call): Promise<boolean> {
+    return !isSealed() && (await access.findCaller(presented, remoteAddress, namespace)) !== undefined
   }
 
   /** The caller whose login the request carries, in the namespace that the call has by now. */
-  function callerOf(login: IssuedToken, raw: IncomingMessage, call: Call): Promise<Caller> {
-    return access.ofLogin(login, { ...placeOf(call), tokenId: tokenOf(raw) })
+  function callerOf(login: IssuedToken, call: Call): Promise<Caller> {
+    return access.ofLogin(login, { ...placeOf(call), tokenId: call.presented })
   }
 
   async function admitOpen(
@@ -181,24 +179,25 @@ export function admission(parts: AdmissionParts): Admit {
     const recognized = async () => {
       const login = await carried.ofToken(raw, call, isDecisive)
       return login === undefined
-        ? access.recognize(tokenOf(raw), call.remoteAddress, call.namespace)
-        : callerOf(login, raw, call)
+        ? access.recognize(call.presented, call.remoteAddress, call.namespace)
+        : callerOf(login, call)
     }
     if (inline !== undefined) call.caller = inline
-    else if (tokenOf(raw) !== '' || rules.caller === 'required-inside')
+    else if (call.presented !== '' || rules.caller === 'required-inside')
       call.caller = await (isDecisive ? recognized() : unlessDenied(recognized()))
   }
 
   async function authenticated(call: Call, rules: RouteRules, raw: IncomingMessage): Promise<Caller> {
-    const presented = tokenOf(raw)
     try {
-      const login = await carried.ofToken(raw, call, true)
-      if (login === undefined) return await access.authenticate(presented, call.remoteAddress, call.namespace)
+      const loggingIn = carried.ofToken(raw, call, true)
+      if (loggingIn === undefined)
+        return await access.authenticate(call.presented, call.remoteAddress, call.namespace)
+      const login = await loggingIn
       follow(call, rules, suffixOf(login.token.namespace))
-      return await callerOf(login, raw, call)
+      return await callerOf(login, call)
     } catch (error) {
       if (error instanceof ServiceError && error.kind === 'denied')
-        throw rules.refusedCaller?.(call.sent, presented) ?? error
+        throw rules.refusedCaller?.(call.sent, call.presented) ?? error
       throw error
     }
   }
@@ -231,16 +230,9 @@ export function checkServed(
   if (refusal !== undefined) throw refusal
 }
 
-/** Checks the fields that were read, and gives them to the route. */
-async function precheck(
-  request: UnreadRequest,
-  call: Call,
-  { rules, hasLogin }: { rules: RouteRules; hasLogin: boolean },
-): Promise<void> {
-  const checked = rules.precheck?.(call.sent, { call, presented: tokenOf(request.raw), hasLogin })
-  if (checked !== undefined) await checked
-  request[partOf(call.operation)] = rules.fieldsOf(call)
-}
+/** Checks the fields that were read. */
+const precheck = (call: Call, rules: RouteRules, hasLogin: boolean): Promise<void> | void =>
+  rules.precheck?.(call.sent, { call, presented: call.presented, hasLogin })
 
 /** The namespace in the header does not exist. docs/contract/namespaces.md#the-namespace-of-a-request */
 function unknownNamespace(
@@ -335,14 +327,8 @@ function checkMayWrite({ acl }: Caller, { path }: Call): void {
     throw fail('denied', 'permission denied')
 }
 
-/** Whether the policies of the caller allow the call. Throws unless they do. */
-async function authorize(
-  call: Call,
-  rules: RouteRules,
-  request: UnreadRequest,
-  caller: Caller,
-): Promise<void> {
-  if (rules.exists !== undefined) await lookForTarget(call, rules, rules.exists, request, caller)
+/** Throws unless the policies of the caller allow the call. */
+function authorize(call: Call, rules: RouteRules, caller: Caller): void {
   if (call.operation === 'help') return
   const verdict = caller.acl.decide({
     operation: aclOperationOf(call),
@@ -371,9 +357,11 @@ function canonicalizerOf({ path, below }: Call, { canonical }: RouteRules): AclR
 async function lookForTarget(
   call: Call,
   rules: RouteRules,
-  exists: NonNullable<RouteRules['exists']>,
-  request: UnreadRequest,
-  caller: Caller,
+  {
+    exists,
+    request,
+    caller,
+  }: { exists: NonNullable<RouteRules['exists']>; request: UnreadRequest; caller: Caller },
 ): Promise<void> {
   checkMayWrite(caller, call)
   try {

@@ -1,6 +1,5 @@
 import type { preValidationHookHandler } from 'fastify'
 import { callOf } from '../exchange/call.ts'
-import { endpointOf } from './endpoint.ts'
 import type { AuditParts } from './record-request.ts'
 
 /**
@@ -12,5 +11,5 @@ export const admit =
   (request, _reply, done) => {
     const call = callOf(request.raw)
     if (audit?.isOn === true) audit.begin(call)
-    return endpointOf(request).admit?.(request, call) ?? done()
+    return request.endpoint.admit?.(request, call) ?? done()
   }

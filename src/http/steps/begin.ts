@@ -31,7 +31,8 @@ export function begin(parts: BeginParts): onRequestHookHandler {
   const { capacity, inProgress, tracing } = parts
   return (request, reply, done) => {
     const call = callOf(request.raw)
-    const { label: route } = endpointOf(request)
+    request.endpoint = endpointOf(request)
+    const { label: route } = request.endpoint
     const started = performance.now()
     const span = tracing?.begin(request.raw.headers)
     let pending = 2
@@ -50,7 +51,7 @@ export function begin(parts: BeginParts): onRequestHookHandler {
     call.answered = end
     // without one of its own, Fastify adds a charset to the type of JSON
     reply.serializer(toText)
-    reply.raw.once('close', end)
+    reply.raw.on('close', end)
     if (span === undefined) done()
     else span.run(done)
   }

@@ -23,6 +23,10 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     endpoint?: Endpoint
   }
+  interface FastifyRequest {
+    /** Set by the first step. */
+    endpoint: Endpoint
+  }
   interface FastifyInstance {
     /** What is checked of a request that no route serves. */
     unserved(call: Call): Endpoint | undefined

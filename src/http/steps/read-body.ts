@@ -1,7 +1,6 @@
 import type { FastifyRequest } from 'fastify'
 import { callOf } from '../exchange/call.ts'
 import type { Capacity } from '../exchange/capacity.ts'
-import { endpointOf } from './endpoint.ts'
 import type { AuditParts } from './record-request.ts'
 
 /** The operations that may have a body; what others send is dropped. */
@@ -13,7 +12,7 @@ export const readBodyStep =
   async (request: FastifyRequest): Promise<Buffer | undefined> => {
     const call = callOf(request.raw)
     if (!withBody.has(call.operation)) return undefined
-    const endpoint = endpointOf(request)
+    const { endpoint } = request
     return await capacity.readBody(request.raw, call, {
       isOpen: endpoint.isOpen(call),
       exempt: endpoint.isExempt(call),

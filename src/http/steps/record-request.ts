@@ -2,7 +2,6 @@ import type { preValidationHookHandler } from 'fastify'
 import { callOf } from '../exchange/call.ts'
 import { failureText } from '../exchange/error-reply.ts'
 import type { Auditing } from './auditing.ts'
-import { endpointOf } from './endpoint.ts'
 
 /** Undefined while the server is sealed. */
 export type AuditParts = { readonly audit: Auditing | undefined }
@@ -13,6 +12,6 @@ export const recordRequest =
   (request, _reply, done) => {
     const call = callOf(request.raw)
     if (call.trail === undefined || audit === undefined) return done()
-    const bare = endpointOf(request).showsBareCauses(call)
+    const bare = request.endpoint.showsBareCauses(call)
     return audit.recordRequest(request.raw, call, (error) => failureText(error, bare))
   }

@@ -6,7 +6,7 @@ import { type Call, callOf } from '../exchange/call.ts'
 import { bugReply, type ErrorReply, errorBody, errorReply, failureText } from '../exchange/error-reply.ts'
 import { isOverQuota, type RateLimits } from '../exchange/rate-limits.ts'
 import { removeOwnHeaders } from './answer.ts'
-import { type Endpoint, endpointOf } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import type { AuditParts } from './record-request.ts'
 
 export type RefusalParts = AuditParts & {
@@ -25,7 +25,7 @@ export const refuse =
   (parts: RefusalParts) =>
   async (thrown: unknown, request: FastifyRequest, reply: FastifyReply): Promise<string> => {
     const call = callOf(request.raw)
-    const endpoint = endpointOf(request)
+    const { endpoint } = request
     const error = await recorded(parts, { error: refusalOf(thrown), request, call, endpoint })
     count(parts, call, error)
     const { status, body, retryAfter } = replyFor(parts, error, {

@@ -8,7 +8,7 @@ import { errorBody } from '../exchange/error-reply.ts'
 import type { Answer } from '../exchange/exchange.ts'
 import type { RateLimits } from '../exchange/rate-limits.ts'
 import { put } from './answer.ts'
-import { type Endpoint, endpointOf } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 import { refuseOldCopies } from './take-place.ts'
 
 export type HeadParts = {
@@ -24,9 +24,11 @@ export const settleHead =
   (parts: HeadParts): onRequestHookHandler =>
   (request, reply, done) => {
     try {
-      const answer = settledByHead(parts, request.raw, callOf(request.raw), endpointOf(request))
-      if (answer === undefined) done()
-      else void reply.send(put(reply, answer))
+      const answer = settledByHead(parts, request.raw, callOf(request.raw), request.endpoint)
+      if (answer === undefined) return done()
+      const body = put(reply, answer)
+      // once the bytes that arrived with the head have been read
+      queueMicrotask(() => void reply.send(body))
     } catch (error) {
       done(error instanceof Error ? error : new Error('a head could not be settled', { cause: error }))
     }

@@ -30,6 +30,7 @@ export type StepParts = BeginParts &
  * runs after `convertWithZod`. docs/architecture.md
  */
 export function addSteps(app: FastifyInstance, parts: StepParts): void {
+  app.decorateRequest('endpoint')
   app.addHook('onRequest', begin(parts))
   app.addHook('onRequest', settleHead(parts))
   app.removeAllContentTypeParsers()

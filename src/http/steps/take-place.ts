@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http'
-import type { preValidationHookHandler } from 'fastify'
+import type { FastifyRequest, preValidationHookHandler } from 'fastify'
 import { refuse } from '../../errors.ts'
 import { announcesBody } from '../exchange/body-reader.ts'
 import { type Call, callOf } from '../exchange/call.ts'
 import type { Capacity } from '../exchange/capacity.ts'
 import type { RateLimits } from '../exchange/rate-limits.ts'
-import { type Endpoint, endpointOf } from './endpoint.ts'
+import type { Endpoint } from './endpoint.ts'
 
 export type PlaceParts = {
   readonly capacity: Capacity
@@ -21,21 +21,21 @@ export const takePlace =
   ({ capacity, limiter }: PlaceParts): preValidationHookHandler =>
   (request, reply, done) => {
     const call = callOf(request.raw)
-    const endpoint = endpointOf(request)
     const take = () => {
-      const place = endpoint.isExempt(call) ? undefined : capacity.enter(call, reply.raw)
-      return place === undefined && !announcesBody(request.raw) ? undefined : entered(place)
-    }
-    /** Copies may have become old while the request waited, or while its body came. */
-    const entered = async (place: Promise<void> | undefined) => {
-      await place
-      await request.raw.checkCopies?.(request.raw)
-      refuseOldCopies(request.raw, call, endpoint)
+      const place = request.endpoint.isExempt(call) ? undefined : capacity.enter(call, reply.raw)
+      return place === undefined && !announcesBody(request.raw) ? undefined : entered(request, place)
     }
     if (limiter?.decidesByRole(call) !== true) return take() ?? done()
     call.takePlace = async () => take()
     return done()
   }
+
+/** Copies may have become old while the request waited, or while its body came. */
+async function entered({ raw, endpoint }: FastifyRequest, place: Promise<void> | undefined): Promise<void> {
+  await place
+  await raw.checkCopies?.(raw)
+  refuseOldCopies(raw, callOf(raw), endpoint)
+}
 
 /** Throws if copies of what other servers write may be old. */
 export function refuseOldCopies(request: IncomingMessage, call: Call, endpoint: Endpoint): void {

@@ -150,7 +150,7 @@ export class Connections {
       response.shouldKeepAlive &&= !this.#reserve.has(connection)
     }
     connection.responses.push(response)
-    response.once('close', () => this.#answered(connection, response))
+    response.on('close', () => this.#answered(connection, response))
   }
 
   /**

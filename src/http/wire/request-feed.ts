@@ -119,7 +119,7 @@ export class RequestFeed {
     this.#request = request
     this.#response = response
     this.#underWay += 1
-    response.once('close', () => this.#ended(response))
+    response.on('close', () => this.#ended(response))
     if (this.#verb !== undefined) {
       request.method = this.#verb
       this.#verb = undefined

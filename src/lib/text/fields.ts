@@ -280,7 +280,9 @@ function parse(name: string, { type }: Field, wire: unknown): unknown {
 const fieldsBySchema = new WeakMap<z.ZodObject, Fields>()
 
 function fieldsOf(schema: z.ZodObject): Fields {
-  const fields = fieldsBySchema.get(schema) ?? readFields(schema)
+  const known = fieldsBySchema.get(schema)
+  if (known !== undefined) return known
+  const fields = readFields(schema)
   fieldsBySchema.set(schema, fields)
   return fields
 }

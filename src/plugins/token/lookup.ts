@@ -1,5 +1,5 @@
 import type { Caller } from '../../core/callers/access.ts'
-import { identityIn } from '../../core/identity/entities/identity-store.ts'
+import { type Identity, identityIn } from '../../core/identity/entities/identity-store.ts'
 import type { Core } from '../../core/open/core.ts'
 import { lookupData } from '../../core/tokens/acts/lookup-data.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
@@ -17,25 +17,32 @@ import {
 import { answers } from './answers.ts'
 import { accessorInput, byAccessor, checkTokenText, signedIn, tokenInput, tokenOf } from './found-token.ts'
 
+type Asked = { readonly id: string; readonly identity: Identity | undefined; readonly isCaller?: boolean }
+
 /** `auth/token/lookup*`. docs/contract/tokens-and-policies.md#tokens */
 export function lookupResources({
   tokens,
   identities,
   clock,
 }: Pick<Core, 'tokens' | 'identities' | 'clock'>): Resource[] {
-  const described = async (token: Token, id: string, call: Call, isCaller = false): Promise<Reply> => {
-    const known = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
+  const described = (token: Token, call: Call, { id, identity, isCaller = false }: Asked): Reply => {
     const data = lookupData(token, {
       id,
       now: clock.now(),
-      identityPolicies: known === undefined ? [] : identityIn(known, token.namespace).policies,
-      external: known?.policiesByNamespace.filter(
+      identityPolicies: identity === undefined ? [] : identityIn(identity, token.namespace).policies,
+      external: identity?.policiesByNamespace.filter(
         ({ namespace, names }) => namespace !== token.namespace && names.length > 0,
       ),
       namespacePath: namespaceOf(call).path,
       isCaller,
     })
     return { data }
+  }
+  const ofCaller = (caller: Caller, call: Call): Reply =>
+    described(shownToken(caller), call, { id: caller.tokenId, identity: caller.identity, isCaller: true })
+  const found = async (token: Token, id: string, call: Call): Promise<Reply> => {
+    const identity = token.entity_id === '' ? undefined : await identities.identityOf(token.entity_id)
+    return described(token, call, { id, identity })
   }
   const lookup = async ({
     mount,
@@ -46,15 +53,12 @@ export function lookupResources({
     const self = signedIn(caller)
     // a JWT that is named in a body is no token, so that nobody learns whether it could be one
     if (input.token === '' || (input.token === self.tokenId && self.carried === undefined))
-      return described(shownToken(self), self.tokenId, call, true)
-    const found = await tokenOf(tokens, input.token, mount)
-    if (found === undefined) throw refuse('denied', 'bad token')
-    return described(found, input.token, call)
+      return ofCaller(self, call)
+    const token = await tokenOf(tokens, input.token, mount)
+    if (token === undefined) throw refuse('denied', 'bad token')
+    return found(token, input.token, call)
   }
-  const lookupSelf = ({ call, caller }: Exchange<unknown, unknown>): Promise<Reply> => {
-    const self = signedIn(caller)
-    return described(shownToken(self), self.tokenId, call, true)
-  }
+  const lookupSelf = ({ call, caller }: Exchange<unknown, unknown>): Reply => ofCaller(signedIn(caller), call)
   return [
     resource('/lookup', {
       help: 'Look up a token.',
@@ -85,7 +89,7 @@ export function lookupResources({
         ...answers.lookup,
         input: accessorInput,
         handle: async ({ mount, call, input }) =>
-          described(await byAccessor(tokens, input.accessor, mount), '', call),
+          found(await byAccessor(tokens, input.accessor, mount), '', call),
       },
     }),
   ]

@@ -166,12 +166,14 @@ export class TokenStore {
    * The valid token with this id. Undefined if it is unknown, expired, spent, revoked, cut off with its
    * entity, or if its mount is disabled or has been moved, or if an ancestor is invalid.
    */
-  async lookup(id: string): Promise<Token | undefined> {
-    if (isBatchId(id)) {
-      const token = await this.#batch.open(id)
-      return token !== undefined && (await this.isValid(token)) ? token : undefined
-    }
-    return id.length > maxIdLength ? undefined : this.lookupByAccessor(this.keys.accessorOf(id))
+  lookup(id: string): Promise<Token | undefined> {
+    if (isBatchId(id)) return this.#lookupBatch(id)
+    return id.length > maxIdLength ? Promise.resolve(undefined) : this.lookupByAccessor(this.keys.accessorOf(id))
+  }
+
+  async #lookupBatch(id: string): Promise<Token | undefined> {
+    const token = await this.#batch.open(id)
+    return token !== undefined && (await this.isValid(token)) ? token : undefined
   }
 
   async lookupByAccessor(accessor: string): Promise<Token | undefined> {
