@@ -168,7 +168,9 @@ export class TokenStore {
    */
   lookup(id: string): Promise<Token | undefined> {
     if (isBatchId(id)) return this.#lookupBatch(id)
-    return id.length > maxIdLength ? Promise.resolve(undefined) : this.lookupByAccessor(this.keys.accessorOf(id))
+    return id.length > maxIdLength
+      ? Promise.resolve(undefined)
+      : this.lookupByAccessor(this.keys.accessorOf(id))
   }
 
   async #lookupBatch(id: string): Promise<Token | undefined> {
