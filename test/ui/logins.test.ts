@@ -25,7 +25,8 @@ test('an operator picks a failed login and sees its checks, the first failing on
   const table = page.getByRole('table', { name: 'Failed logins' })
   await table.getByText('role_unknown').waitFor()
 
-  await page.getByRole('textbox', { name: 'Reason' }).fill('bound_claim_mismatch')
+  // the list is read anew for each letter
+  await page.getByRole('textbox', { name: 'Reason' }).pressSequentially('bound_claim_mismatch')
   await table.getByText('role_unknown').waitFor({ state: 'detached' })
   await table.getByRole('link').click()
 
