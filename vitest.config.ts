@@ -17,8 +17,11 @@ const carriers = [
   'test/plugins/cloud/crash.test.ts',
   'test/start/{killed-start,messages,secret-ids,tokens}.test.ts',
   'test/storage/{crash,mutants}.test.ts',
-  // clients in Go, generated clients, and another server as a source
+  // clients in Go, generated clients, two more in JavaScript, and another server as a source
   'test/clients/{bao-agent,bao-login,direct,generated,go-ceremonies,migrate-page,migration}.test.ts',
+  'test/clients/{hashi-vault-js,node-vault}.test.ts',
+  // commands over PostgreSQL
+  'test/commands/postgres.test.ts',
   // the chart, the unit and the image, the executable, and what was released earlier
   'test/deploy/*.test.ts',
   'test/release/*.test.ts',
