@@ -109,7 +109,18 @@ test('a value without versions that has changed since it was opened is not overw
   await expectAccessible(page)
   expect(await now()).toEqual({ user: 'theirs', password: 'first' })
   await button(page, 'Merge').click()
+  const read = Promise.withResolvers<void>()
+  let isWritten = false
+  await page.route('**/v1/old/db', async (route) => {
+    if (route.request().method() !== 'GET') isWritten = true
+    else if (isWritten) await read.promise
+    await route.continue()
+  })
   await button(page, 'Save the merge').click()
+  await page.getByRole('status').getByText('Saved', { exact: true }).waitFor({ state: 'attached' })
+  // another edit would begin with the values of before
+  expect(await button(page, 'Edit').count()).toBe(0)
+  read.resolve()
   await button(page, 'Edit').waitFor()
   expect(await now()).toEqual({ user: 'theirs', password: 'mine' })
 

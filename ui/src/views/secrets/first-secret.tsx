@@ -63,8 +63,9 @@ export function FirstSecret({ mount, path }: Props) {
   const write = async (values: Values) => {
     await writeFirst({ params, body: values })
     announce(strings.saved)
-    edit(undefined)
+    // the next edit begins with what is stored now
     await changed()
+    edit(undefined)
   }
   /** The server does not compare: a value that has changed since it was opened is only found by another read. */
   const save = async (values: Values, base: Values | null) => {

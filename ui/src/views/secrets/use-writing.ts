@@ -43,9 +43,10 @@ export function useWriting(place: SecretPlace) {
       return
     }
     announce(strings.saved)
+    // the next edit begins with what is stored now
+    await place.changed()
     edit(undefined)
     setPutAside(undefined)
-    await place.changed()
     go({ view: 'secrets', parts: [place.mount, place.path] })
   }
   /** Goes on with one's own values, in the knowledge of the others. */
