@@ -30,6 +30,14 @@ export type StoredKey = {
 /** A path as it was read: of a key that does not exist, too. */
 type Found = { readonly key: string; readonly stored: StoredKey | undefined }
 
+type Decided<T> = Found & {
+  readonly draft: KeyDraft
+  readonly entries: readonly ViewEntry[]
+  readonly result: T
+  /** Whether anything is to be written. */
+  readonly isChange: boolean
+}
+
 export type WholeKey = { readonly head: Head; readonly versions: Map<number, Version> }
 
 export type KeyChange<T> = {
@@ -188,35 +196,25 @@ export class Keys implements Disposable {
   }
 
   change<T>(path: string, change: KeyChange<T>): Promise<T> {
-    let isFirst = true
-    return this.#changes.run(path, async (write, overtaken) => {
-      const copy = isFirst ? this.#cache.get(path) : undefined
-      isFirst = false
-      const found = copy ?? (await this.#read(path))
-      const head = found.stored?.head
-      const decided = await this.#decide(head, change).catch((error: unknown) => {
-        if (copy === undefined) throw error
-        return undefined
-      })
-      if (decided !== undefined && (decided.draft.head !== head || decided.entries.length > 0)) {
-        await this.#write(path, { ...found, ...decided }, write)
-        return decided.result
-      }
+    return this.#changes.run(path, async (write) => {
+      const copy = this.#cache.get(path)
       // a copy may be old: what it decides counts only if a write finds it current
-      if (decided === undefined || copy !== undefined) throw overtaken
+      const byCopy = copy && (await this.#decide(copy, change).catch(() => undefined))
+      const decided =
+        byCopy?.isChange === true ? byCopy : await this.#decide(await this.#read(path), change)
+      if (decided.isChange) await this.#write(path, decided, write)
       return decided.result
     })
   }
 
-  async #decide<T>(
-    head: Head | undefined,
-    change: KeyChange<T>,
-  ): Promise<{ result: T; draft: KeyDraft; entries: ViewEntry[] }> {
+  async #decide<T>(found: Found, change: KeyChange<T>): Promise<Decided<T>> {
     using reading = new LargeRead(this.#parts.large)
+    const head = found.stored?.head
     const loaded = await this.#loaded(head, change, reading)
     const draft = new KeyDraft(head, loaded, this.#parts.clock.now())
     const result = await change.apply(draft)
-    return { result, draft, entries: await draft.entries() }
+    const entries = await draft.entries()
+    return { ...found, draft, entries, result, isChange: draft.head !== head || entries.length > 0 }
   }
 
   /** For changes of several keys, which `writeHeads` writes. */
@@ -306,7 +304,7 @@ export class Keys implements Disposable {
 
   async #write(
     path: string,
-    { key, stored, draft, entries }: Found & { draft: KeyDraft; entries: ViewEntry[] },
+    { key, stored, draft, entries }: Decided<unknown>,
     write: Write,
   ): Promise<void> {
     const isNew = stored === undefined
