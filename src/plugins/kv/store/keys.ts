@@ -200,8 +200,7 @@ export class Keys implements Disposable {
       const copy = this.#cache.get(path)
       // a copy may be old: what it decides counts only if a write finds it current
       const byCopy = copy && (await this.#decide(copy, change).catch(() => undefined))
-      const decided =
-        byCopy?.isChange === true ? byCopy : await this.#decide(await this.#read(path), change)
+      const decided = byCopy?.isChange === true ? byCopy : await this.#decide(await this.#read(path), change)
       if (decided.isChange) await this.#write(path, decided, write)
       return decided.result
     })
@@ -302,11 +301,7 @@ export class Keys implements Disposable {
     return loaded
   }
 
-  async #write(
-    path: string,
-    { key, stored, draft, entries }: Decided<unknown>,
-    write: Write,
-  ): Promise<void> {
+  async #write(path: string, { key, stored, draft, entries }: Decided<unknown>, write: Write): Promise<void> {
     const isNew = stored === undefined
     const head: ViewEntry[] =
       isNew && draft.head === undefined
