@@ -123,8 +123,8 @@ test('keys lead to views and filters, are listed, and can be turned off', async 
   const { keyboard } = page
   await page.getByRole('heading', { name: 'Who I am' }).waitFor()
   await link(page, 'Messages').waitFor()
-  await keyboard.press('g')
-  await keyboard.press('m')
+  // the pair has a time limit, whatever the page is busy with
+  await Promise.all([keyboard.press('g'), keyboard.press('m')])
   await page.getByRole('heading', { name: 'Messages', exact: true }).waitFor()
   await page.goto(`${server.url}/ui/#/secrets/team~`)
   const filter = page.getByRole('textbox', { name: 'Filter names' })
