@@ -56,7 +56,7 @@ function addResource(
   app.route({
     method: taken.map((verb) => methodOf[verb]),
     url,
-    config: { endpoint: endpointOf(label, admit, () => resource.rest) },
+    config: { endpoint: endpointOf(label, admit, () => resource.rest()) },
     handler: async () => {
       throw resource.refusal()
     },

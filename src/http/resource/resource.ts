@@ -88,8 +88,8 @@ export type Resource = {
   readonly verbs: Readonly<Partial<Record<VerbName, Served>>>
   readonly spelling: Spelling | undefined
   /** The rules for verbs that it does not serve. */
-  readonly rest: RouteRules
-  readonly helpRules: RouteRules
+  rest(): RouteRules
+  helpRules(): RouteRules
   /** The refusal of a verb that it does not serve. */
   refusal(): ServiceError
   readonly page: HelpPage | undefined
@@ -141,14 +141,16 @@ export function resource<
         answer: answerOf(operation, verb),
       }
     })
-  const rest = rulesOf(common, 'header', undefined, captures)
+  // of most paths, nobody ever asks for a verb that they do not serve
+  let rest: RouteRules | undefined
+  const rulesOfRest = () => (rest ??= rulesOf(common, 'header', undefined, captures))
   return {
     path: shown,
     urls: spec.collection === true ? [url, `${url}/`] : [url],
     verbs: served,
     spelling: spec.canonical && { pattern: patternOf(path), canonical: spec.canonical },
-    rest,
-    helpRules: rest,
+    rest: rulesOfRest,
+    helpRules: rulesOfRest,
     refusal: () => fail('unsupported', 'unsupported operation'),
     page: pageOf(shown, common),
     documented,
@@ -205,8 +207,8 @@ export function unknownPaths({ url = '/*', open = false }: { url?: string; open?
     urls: [url],
     verbs: {},
     spelling: undefined,
-    rest,
-    helpRules: rest,
+    rest: () => rest,
+    helpRules: () => rest,
     refusal: unsupportedPath,
     page: undefined,
     documented: () => [],
@@ -229,5 +231,5 @@ export const describedOnly = (described: Resource): Resource => ({
 /** Serves only the help of a path that is served elsewhere. */
 export function helpOnly(url: string, page: HelpPage): Resource {
   const helpRules = rulesOf({ help: '', open: page.needs === 'nothing' }, 'read', undefined, [])
-  return { ...unknownPaths({ url }), helpRules, page }
+  return { ...unknownPaths({ url }), helpRules: () => helpRules, page }
 }

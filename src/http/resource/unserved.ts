@@ -67,7 +67,7 @@ export class Unserved {
   }
 
   #place(plugin: string, resource: Resource, url: string): Place {
-    const rulesOf = ({ operation }: Call) => (operation === 'help' ? resource.helpRules : resource.rest)
+    const rulesOf = ({ operation }: Call) => (operation === 'help' ? resource.helpRules() : resource.rest())
     const endpoint = endpointOf(routeTemplate(`/${plugin}${url}`), this.#parts.admit, rulesOf)
     return { resource, pattern: patternOf(url), endpoint }
   }
