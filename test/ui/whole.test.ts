@@ -174,7 +174,10 @@ test('the keyboard alone leads through the login, to a secret, and through the e
   await press(page.getByRole('button', { name: 'Show password' }), 'Space')
   await page.getByText('long-password-without').waitFor()
   await press(page.getByRole('button', { name: 'Delete this version' }))
-  await press(page.getByRole('alertdialog').getByRole('button', { name: 'Delete this version' }))
+  const dialog = page.getByRole('alertdialog')
+  // it moves the focus there when it opens
+  await dialog.getByRole('button', { name: 'Cancel' }).and(page.locator(':focus')).waitFor()
+  await press(dialog.getByRole('button', { name: 'Delete this version' }))
   await page.getByText('This version is deleted. It can be undeleted.').waitFor()
 
   await press(page.getByRole('link', { name: 'Messages' }))
