@@ -126,17 +126,10 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Node loads the tests itself: less work than through Vite, which no test needs
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    // servers of thousands of tests leave much garbage. A collection of young objects would copy closed servers: their
-    // Fastify applications are prototypes, and what describes those is old. So there are only full collections, and few.
-    // Workers keep all processors busy, so that several threads which collect garbage together would only wait for each
-    // other. Some tests collect it to see what is left.
-    execArgv: [
-      '--min-semi-space-size=256',
-      '--max-semi-space-size=256',
-      '--gc-global',
-      '--single-threaded-gc',
-      '--expose-gc',
-    ],
+    // servers of thousands of tests leave much garbage, most of which dies young. Workers keep all processors
+    // busy, so that several threads which collect it together would only wait for each other. Some tests collect it to
+    // see what is left.
+    execArgv: ['--max-semi-space-size=64', '--single-threaded-gc', '--expose-gc'],
     globalSetup: ['bundle', 'postgres', 'browser'].map((name) => `test/support/${name}-of-the-run.ts`),
     setupFiles: [
       'test/support/source-maps.ts',
