@@ -11,7 +11,6 @@ import { AclFromAbove, noRights, RelativeAcl } from '../policies/relative-acl.ts
 import { ScopedAcl } from '../policies/scoped-acl.ts'
 import type { TemplateContext } from '../policies/templates.ts'
 import type { CarriedLogin, IssuedToken } from '../tokens/acts/auth-block.ts'
-import type { TokenScope } from '../tokens/store/scope.ts'
 import { loginOf, type Token } from '../tokens/store/token.ts'
 import type { TokenStore } from '../tokens/store/token-store.ts'
 
@@ -242,21 +241,19 @@ export class Access {
     const identity = await identities.identityOf(token.entity_id)
     if (identity === undefined) return 'deleted'
     if (identity.entity.disabled) return 'disabled'
-    const { policies: identityPolicies } = identityIn(identity, token.namespace)
-    return { identityPolicies, identity, acl: await this.#aclWith(token, identity) }
+    return await this.#rightsWith(token, identity)
   }
 
   /** The warnings about the rights that a token of a login would have. */
   async warningsOf(token: HeldToken, identity: Identity): Promise<string[]> {
-    const acl = await this.#aclWith(token, identity)
+    const { acl } = await this.#rightsWith(token, identity)
     return [...new Set(acl.unfilled.map(({ name }) => name))].map(
       (name) =>
         `a rule of policy ${JSON.stringify(name)} that denies cannot be filled: a value contains "/", "*", "+" or "..", so everything that the rule could mean is denied`,
     )
   }
 
-  /** With the policies that the entity and its groups add. */
-  #aclWith(token: HeldToken, identity: Identity): Promise<Acl> {
+  async #rightsWith(token: HeldToken, identity: Identity): Promise<Rights> {
     const { clock } = this.#parts
     const here = identityIn(identity, token.namespace)
     const context: TemplateContext = {
@@ -267,12 +264,13 @@ export class Access {
     }
     const own =
       here.policies.length === 0 ? [] : [{ namespace: token.namespace, names: here.policies, prefix: '' }]
-    return identity.policiesByNamespace.length === 0
+    const acl = await (identity.policiesByNamespace.length === 0
       ? this.#aclFor(token, context, own)
       : this.#aclFor(token, { ...context, groupsOf: (id) => groupsOf(identity, id) }, [
           ...own,
           ...this.#policiesBelow(token, identity),
-        ])
+        ]))
+    return { identityPolicies: here.policies, identity, acl }
   }
 
   /**
@@ -302,22 +300,21 @@ export class Access {
   }
 
   /** The one place where the scope of a token limits its rights. docs/contract/scopes.md#the-intersection */
-  #aclFor(
+  async #aclFor(
     { namespace, policies: names, scope }: HeldToken,
     context: TemplateContext,
     more: readonly PolicySet[],
   ): Promise<Acl> {
     const { policies } = this.#parts
-    const whole = policies.aclFor(namespace, names, context, more)
+    const whole = await policies.aclFor(namespace, names, context, more)
     if (scope === undefined) return whole
-    return limited(whole, scope, (counted) => {
-      const among = (held: readonly string[]) => held.filter((name) => counted.has(name))
-      // a name of the scope is one of the token's own namespace
-      const own = more
-        .filter(({ prefix }) => prefix === '')
-        .map((set) => ({ ...set, names: among(set.names) }))
-      return policies.aclFor(namespace, among(names), context, own)
-    })
+    if (scope.policies === undefined) return new ScopedAcl(whole, { narrowed: undefined, paths: scope.paths })
+    const counted = new Set(scope.policies)
+    const among = (held: readonly string[]) => held.filter((name) => counted.has(name))
+    // a name of the scope is one of the token's own namespace
+    const own = more.filter(({ prefix }) => prefix === '').map((set) => ({ ...set, names: among(set.names) }))
+    const narrowed = await policies.aclFor(namespace, among(names), context, own)
+    return new ScopedAcl(whole, { narrowed, paths: scope.paths })
   }
 
   /** Policies of groups in namespaces below the token's. docs/contract/namespaces.md#isolation */
@@ -331,15 +328,6 @@ export class Access {
         : [{ namespace: set.namespace, names: set.names, prefix }]
     })
   }
-}
-
-async function limited(
-  whole: Promise<Acl>,
-  { policies, paths }: TokenScope,
-  narrowedTo: (counted: ReadonlySet<string>) => Promise<Acl>,
-): Promise<Acl> {
-  const acl = await whole
-  return new ScopedAcl(acl, { narrowed: policies && (await narrowedTo(new Set(policies))), paths })
 }
 
 /** Undefined for a caller who is denied. */
