@@ -6,18 +6,19 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const project = join(import.meta.dirname, '../..')
 
+const environmentOf = (folder: { file(name: string): string }) => ({
+  ...process.env,
+  GATEHOUSE_LISTEN: '127.0.0.1:0',
+  GATEHOUSE_STORAGE: `sqlite:${folder.file('g.db')}`,
+  GATEHOUSE_SEAL_KEY_FILE: folder.file('seal.key'),
+})
+
 test('npm start ends on its signal, and a signal to npm alone leaves no server behind', async () => {
   for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
     await using folder = await temporaryFolder()
-    const settings = {
-      LISTEN: '127.0.0.1:0',
-      STORAGE: `sqlite:${folder.file('g.db')}`,
-      SEAL_KEY_FILE: folder.file('seal.key'),
-    }
-    const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
     const npm = spawn('npm', ['start'], {
       cwd: project,
-      env: { ...process.env, ...Object.fromEntries(named) },
+      env: environmentOf(folder),
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     let log = ''
@@ -40,16 +41,10 @@ test('npm start ends on its signal, and a signal to npm alone leaves no server b
 
 test('a server whose npm ends before the server has started ends too', async () => {
   await using folder = await temporaryFolder()
-  const settings = {
-    LISTEN: '127.0.0.1:0',
-    STORAGE: `sqlite:${folder.file('g.db')}`,
-    SEAL_KEY_FILE: folder.file('seal.key'),
-  }
-  const named = Object.entries(settings).map(([name, value]) => [`GATEHOUSE_${name}`, value])
   const npm = 'sh bin/gatehouse & until ps -o args= -p $! | grep -q ^node; do :; done'
   const child = spawn('sh', ['-c', npm], {
     cwd: project,
-    env: { ...process.env, ...Object.fromEntries(named), npm_lifecycle_event: 'start' },
+    env: { ...environmentOf(folder), npm_lifecycle_event: 'start' },
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   child.stdout.resume()

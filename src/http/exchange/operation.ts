@@ -33,8 +33,8 @@ export const methodOf: Record<Operation, string> = {
 }
 
 /**
- * The method of each operation on a node-level path, whose handler decides what it does for a verb: only what HTTP says
- * of its request and response counts.
+ * The method under which Fastify routes each operation on a node-level path. The handler looks at the verb itself, so three
+ * methods are enough: with a body, without one, and without a body in the response.
  */
 export const nodeMethodOf: Record<Operation, 'GET' | 'HEAD' | 'POST'> = {
   read: 'GET',

@@ -141,7 +141,7 @@ export function resource<
         answer: answerOf(operation, verb),
       }
     })
-  // of most paths, nobody ever asks for a verb that they do not serve
+  // few paths are ever asked for a verb that they do not serve
   let rest: RouteRules | undefined
   const rulesOfRest = () => (rest ??= rulesOf(common, 'header', undefined, captures))
   return {

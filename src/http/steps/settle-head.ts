@@ -27,7 +27,7 @@ export const settleHead =
       const answer = settledByHead(parts, request.raw, callOf(request.raw), request.endpoint)
       if (answer === undefined) return done()
       const body = put(reply, answer)
-      // once the bytes that arrived with the head have been read
+      // the parser first reads the bytes that arrived with the head
       queueMicrotask(() => void reply.send(body))
     } catch (error) {
       done(error instanceof Error ? error : new Error('a head could not be settled', { cause: error }))

@@ -23,7 +23,7 @@ export async function grantedAt(
 
 /**
  * What the token may do at these paths, asked in one call. A button whose call would be refused must be absent.
- * While the answer is under way, nothing is allowed but what is known of paths that were asked for before.
+ * Until the response arrives, only what is known of the paths asked for before is allowed.
  */
 export function useCapabilities(paths: readonly string[]): { readonly can: Can; readonly isKnown: boolean } {
   const asked = [...new Set(paths)].toSorted()
@@ -31,7 +31,7 @@ export function useCapabilities(paths: readonly string[]): { readonly can: Can; 
     queryKey: ['capabilities', asked],
     queryFn: ({ client, signal }) => grantedAt(asked, { client, signal }),
     staleTime: 60_000,
-    // what stands on the page, and is being edited, stays while more is asked
+    // a form that is being edited stays on the page while more is asked
     placeholderData: keepPreviousData,
   })
   if (data === undefined) return { can: nothing, isKnown: false }

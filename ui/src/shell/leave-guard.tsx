@@ -12,7 +12,7 @@ export function LeaveGuard() {
     withResolver: true,
   })
   const isMoot = !useIsAnythingUnsaved()
-  // it is saved meanwhile
+  // the form was saved while the question was open
   useEffect(() => {
     if (status === 'blocked' && isMoot) proceed()
   }, [status, isMoot, proceed])

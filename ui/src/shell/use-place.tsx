@@ -71,7 +71,7 @@ export function useGo(): (target: Target, options?: { readonly replace?: boolean
   const router = useRouter()
   const step = useLocation({ select: stepOf })
   return (target, { replace = false } = {}) => {
-    // what runs now may have begun long ago, with an earlier rendering
+    // this call may come from a save that began long ago, in an earlier rendering
     if (stepOf(router.latestLocation) !== step) return
     void router.navigate({
       to: '/$view/$',

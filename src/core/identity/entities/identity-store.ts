@@ -233,7 +233,7 @@ export class IdentityStore {
       const fresh = this.#newEntity(alias, mayBeFirst ? resembled : await this.records.resembled(alias))
       const nameKey = this.records.keys.entityName(alias.namespace, fresh.name)
       const entries: ViewEntry[] = [
-        // its id is random
+        // no other entity can have its random id
         { key: entityKey(fresh.id), value: fresh, isUncopied: true },
         { key: nameKey, value: fresh.id, expect: 'absent', isUncopied: true },
         { key: rowKey, value: fresh.id, expect: row?.revision ?? 'absent', isUncopied: true },

@@ -27,7 +27,7 @@ export type StoredKey = {
   shown?: string
 }
 
-/** A path as it was read: of a key that does not exist, too. */
+/** The key of a path, with what was stored there when it was read. */
 type Found = { readonly key: string; readonly stored: StoredKey | undefined }
 
 type Decided<T> = Found & {
@@ -198,7 +198,7 @@ export class Keys implements Disposable {
   change<T>(path: string, change: KeyChange<T>): Promise<T> {
     return this.#changes.run(path, async (write) => {
       const copy = this.#cache.get(path)
-      // a copy may be old: what it decides counts only if a write finds it current
+      // a copy may be old: its decision counts only if the write finds that it is current
       const byCopy = copy && (await this.#decide(copy, change).catch(() => undefined))
       const decided = byCopy?.isChange === true ? byCopy : await this.#decide(await this.#read(path), change)
       if (decided.isChange) await this.#write(path, decided, write)

@@ -31,7 +31,7 @@ export function FindRefusal({ mounts, types }: Props) {
   const [id, setId] = useState('')
   const [searched, setSearched] = useState<Searched>()
   const { run, cancel, isRunning, error } = useWork()
-  // a search that does not know of them yet would say that nothing is there
+  // a search before the namespaces are known would find nothing
   if (data === undefined && refusal === null) return null
   if (below.length === 0 && !paths.some((path) => can(path, 'read'))) return null
   const open = ({ below: at, mount }: Refused) => {
