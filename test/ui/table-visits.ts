@@ -57,7 +57,7 @@ export const tableVisits = (messageId: string, writeSecret: () => Promise<unknow
   { table: 'audit-devices', place: 'system/audit' },
   { table: 'rate-limits', place: 'system/limits' },
   { table: 'deleted-objects', place: 'system/deleted' },
-  // whoever leaves it is asked first: the next visit is that of another token
+  // last of this token: the view asks before it is left
   {
     table: 'conflict',
     place: 'secrets/team~/shop~db',

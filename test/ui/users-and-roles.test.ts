@@ -116,7 +116,7 @@ test('an operator gives a program a SecretID, looks at it by its accessor, and d
   expect(complaints).toEqual([])
 })
 
-test('an operator creates a role and deletes it', async () => {
+test('an operator creates a role, deletes it, and creates one of the same name', async () => {
   await using opened = await open('root', '/approle')
   const { page } = opened
   const added = page.getByRole('region', { name: 'New role' })
@@ -139,10 +139,17 @@ test('an operator creates a role and deletes it', async () => {
     secret_id_ttl: 86_400,
     token_policies: ['reader'],
   })
+  const roleId = async () => (await server.root.read('auth/approle/role/batch/role-id')).body.data?.['role_id']
+  const shown = role.locator('code').first()
+  await role.getByText(String(await roleId())).waitFor()
   await role.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('link', { name: 'batch', exact: true }).waitFor({ state: 'detached' })
   expect((await server.root.read('auth/approle/role/batch')).status).toBe(404)
+
+  await added.getByRole('textbox', { name: 'Role' }).fill('batch')
+  await added.getByRole('button', { name: 'Create' }).click()
+  expect(await shown.textContent()).toBe(await roleId())
   await page.getByRole('button', { name: 'Tidy up' }).click()
   await page.getByText('Tidy operation successfully started').waitFor()
 })

@@ -75,6 +75,7 @@ export function StaticRole({ mount, name }: Props) {
               await deleteStaticRole({ params })
               await client.invalidateQueries({ queryKey: ['static-roles', mount] })
               go({ view: 'cloud', parts: [mount, 'static'] }, { replace: true })
+              await client.resetQueries({ queryKey: ['static-role', mount, name] })
             }}
           >
             <p>{text.deleteStaticRoleHint}</p>

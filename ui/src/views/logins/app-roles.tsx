@@ -149,6 +149,8 @@ function AppRole({ mount, name }: Role) {
               await deleteAppRole({ params })
               await client.invalidateQueries({ queryKey: ['app-roles', mount] })
               go({ view: 'logins', parts: [mount, 'roles'] })
+              for (const key of ['app-role', 'role-id', 'secret-ids'])
+                await client.resetQueries({ queryKey: [key, mount, name] })
             }}
           >
             <p>{text.deleteAppRoleHint}</p>

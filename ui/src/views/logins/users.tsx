@@ -191,6 +191,7 @@ function User({ mount, name, locks }: OneUser) {
                 await deleteUser({ params })
                 await client.invalidateQueries({ queryKey: ['users', mount] })
                 go({ view: 'logins', parts: [mount, 'users'] })
+                await client.resetQueries({ queryKey: ['user', mount, name] })
               }}
             >
               <p>{text.deleteUserHint}</p>
