@@ -139,7 +139,8 @@ test('an operator creates a role, deletes it, and creates one of the same name',
     secret_id_ttl: 86_400,
     token_policies: ['reader'],
   })
-  const roleId = async () => (await server.root.read('auth/approle/role/batch/role-id')).body.data?.['role_id']
+  const roleId = async () =>
+    (await server.root.read('auth/approle/role/batch/role-id')).body.data?.['role_id']
   const shown = role.locator('code').first()
   await role.getByText(String(await roleId())).waitFor()
   await role.getByRole('button', { name: 'Delete' }).click()
