@@ -175,7 +175,7 @@ export class MessageStore {
       const message = next(before)
       if (message === undefined) return message
       const after = { messages: before.with(message), change: this.#random.uuid() }
-      const { drops } = this.#copies
+      const version = this.version(namespaceId)
       await write([
         { key: keyOf(namespaceId, message.id), value: messageRecord(message) },
         this.#lastChanges.fromRoot({
@@ -184,7 +184,7 @@ export class MessageStore {
           expect: last?.revision ?? 'absent',
         }),
       ])
-      const isLatest = drops === this.#copies.drops
+      const isLatest = version === this.version(namespaceId)
       // also a load that began before
       this.#copies.drop(namespaceId)
       if (isLatest) this.#copies.set(namespaceId, after)
