@@ -1,5 +1,4 @@
 import type { FastifyInstance, FastifyPluginCallback, FastifyRequest } from 'fastify'
-import { noSecrets } from '../../core/audit/hashing.ts'
 import { refuse } from '../../errors.ts'
 import type { JsonLimits } from '../../lib/text/json.ts'
 import { routeTemplate } from '../exchange/access-log.ts'
@@ -15,7 +14,7 @@ import { put } from '../steps/answer.ts'
 import { noteNodeAnswer } from '../steps/audited-reply.ts'
 import type { Endpoint } from '../steps/endpoint.ts'
 import type { NodeExchange, NodeRoute } from './node-resource.ts'
-import { none } from './resource-spec.ts'
+import { rulesOf } from './route-rules.ts'
 
 /** The Fastify plugin of the paths that belong to no mount, and of requests that no path serves. */
 export const nodeRoutes =
@@ -102,30 +101,5 @@ const nowhere = (admit: Admit): Endpoint => ({
   admit: (request) => admit(request, rulesOfNowhere),
 })
 
-const rulesOfNowhere: RouteRules = {
-  open: false,
-  isLogin: false,
-  caller: 'none',
-  sudo: false,
-  dropsSlash: false,
-  namesRequest: false,
-  isCeremony: false,
-  whileRemoved: false,
-  haltedBy: [],
-  wrapsWithoutToken: false,
-  precheck: undefined,
-  follows: undefined,
-  refusedCaller: undefined,
-  restore: undefined,
-  canonical: undefined,
-  exists: undefined,
-  schema: none,
-  secrets: () => noSecrets,
-  readings: () => undefined,
-  fieldsOf: ({ sent }) => sent,
-  checkUndeclared: () => {},
-  warnings: () => [],
-  exchange: () => {
-    throw new Error('nothing is mounted here')
-  },
-}
+/** Nothing says how a path that does not exist would read its fields. */
+const rulesOfNowhere: RouteRules = { ...rulesOf({ help: '' }, 'header', undefined, []), readings: () => undefined }
