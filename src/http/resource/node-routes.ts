@@ -102,4 +102,7 @@ const nowhere = (admit: Admit): Endpoint => ({
 })
 
 /** Nothing says how a path that does not exist would read its fields. */
-const rulesOfNowhere: RouteRules = { ...rulesOf({ help: '' }, 'header', undefined, []), readings: () => undefined }
+const rulesOfNowhere: RouteRules = {
+  ...rulesOf({ help: '' }, 'header', undefined, []),
+  readings: () => undefined,
+}

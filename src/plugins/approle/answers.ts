@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { exampleTokenFields } from '../../core/tokens/store/token-fields.ts'
+import { exampleSettings, shownTokenFields } from '../../core/tokens/store/token-fields.ts'
 import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 import { roleFields } from './role.ts'
 
@@ -64,7 +64,7 @@ export const answers = {
       secret_id_bound_cidrs: null,
       secret_id_num_uses: 1,
       secret_id_ttl: 600,
-      ...exampleTokenFields,
+      ...shownTokenFields(exampleSettings),
     },
   },
   madeSecretId,

@@ -6,6 +6,7 @@ import { refuse, ServiceError } from '../../errors.ts'
 import {
   type Exchange,
   loginPlace,
+  nameList,
   type Reply,
   type Resource,
   resource,
@@ -60,14 +61,10 @@ export const celResources = ({
   policyExists,
   now,
 }: Parts): Resource[] => [
-  resource('/cel/role', {
+  nameList('/cel/role', {
     help: 'The CEL roles of this mount.',
-    collection: true,
-    list: {
-      summary: 'List the CEL roles',
-      ...celAnswers.names,
-      handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).celRoles.names() } }),
-    },
+    summary: 'List the CEL roles',
+    names: (mount) => method.stateOf(mount).celRoles.names(),
   }),
   resource('/cel/role/:name', {
     help: 'A CEL role: a program decides who may log in, and what the token may do.',

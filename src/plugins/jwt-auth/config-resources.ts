@@ -1,10 +1,9 @@
-import { z } from 'zod'
 import type { HistoryStore } from '../../core/history/history-store.ts'
-import { type Resource, resource } from '../../http/resource/resource.ts'
+import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { guardField, made } from '../../jwt/history/tried-change.ts'
 import { answers } from './config/answers.ts'
 import { configInput, shownConfig } from './config/jwt-config.ts'
-import { roleFields, roleForm, shownText } from './config/role.ts'
+import { roleFields, roleForm, shownRole } from './config/role.ts'
 import { sourceProblem } from './explain/status.ts'
 import type { JwtMethod } from './method.ts'
 import { configChange, roleChange, roleRemoval } from './what-if/tried-changes.ts'
@@ -16,8 +15,6 @@ type Parts = {
 }
 
 const guardedRoleFields = roleFields.extend({ guard: guardField })
-
-const roleNames = z.object({ keys: z.array(z.string()) })
 
 const examplePublicKey = `-----BEGIN PUBLIC KEY-----
 MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEGzU7+bC09zmGKXXyYAr3zxVQBRr6
@@ -61,14 +58,10 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
       },
     },
   }),
-  resource('/role', {
+  nameList('/role', {
     help: 'The roles of this mount.',
-    collection: true,
-    list: {
-      summary: 'List the roles',
-      output: roleNames,
-      handle: async ({ mount }) => ({ data: { keys: await method.stateOf(mount).roles.names() } }),
-    },
+    summary: 'List the roles',
+    names: (mount) => method.stateOf(mount).roles.names(),
   }),
   resource('/role/:name', {
     help: 'A role: who may log in, and what the token may do.',
@@ -90,7 +83,7 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
       ...answers.role,
       handle: async ({ mount, params }) => {
         const role = await method.stateOf(mount).roles.find(roleName(params))
-        return role && { dataText: shownText(role) }
+        return role && { data: shownRole(role) }
       },
     },
     write: {

@@ -1,9 +1,9 @@
 import { z } from 'zod'
-import { exampleTokenFields } from '../../core/tokens/store/token-fields.ts'
+import { exampleSettings } from '../../core/tokens/store/token-fields.ts'
 import type { DocumentedAnswer } from '../../http/resource/resource.ts'
 import { explainAnswers } from '../../logins/explain/explain-answers.ts'
 import { configFields } from './config/config.ts'
-import { roleFields } from './config/role.ts'
+import { roleFields, shownRole } from './config/role.ts'
 
 const text = z.string()
 const time = '2026-03-01T09:30:00Z'
@@ -31,15 +31,14 @@ export const answers = {
   },
   role: {
     output: roleFields.extend({ bound_service_account_namespaces: z.array(text).nullable() }),
-    example: {
-      bound_service_account_names: ['web'],
-      bound_service_account_namespaces: ['dev'],
-      bound_service_account_namespace_selector: '',
-      alias_name_source: 'serviceaccount_uid',
-      audience: 'gatehouse',
-      renewal_review: true,
-      ...exampleTokenFields,
-    },
+    example: shownRole({
+      record: {
+        bound_service_account_names: ['web'],
+        bound_service_account_namespaces: ['dev'],
+        audience: 'gatehouse',
+        ...exampleSettings,
+      },
+    }),
   },
   status: {
     output: z.object({

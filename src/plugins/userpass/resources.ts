@@ -3,7 +3,7 @@ import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import type { LoginReports, RefusedLogin } from '../../core/tokens/acts/login-reports.ts'
 import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
-import { exampleTokenFields, wholeTokenFields } from '../../core/tokens/store/token-fields.ts'
+import { exampleSettings, shownTokenFields, wholeTokenFields } from '../../core/tokens/store/token-fields.ts'
 import {
   type KeptHistory,
   loginPlace,
@@ -113,7 +113,7 @@ const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resour
     read: {
       summary: 'Read a user, without the password',
       output: userFields,
-      example: exampleTokenFields,
+      example: shownTokenFields(exampleSettings),
       handle: async (exchange) => {
         const user = await method.find(placeOf(exchange))
         return user && { data: shownUser(user) }

@@ -43,19 +43,8 @@ export const tokenFields = {
     .describe('Metadata of the entity alias; what the login itself says counts more'),
 }
 
-/** Of a read, for the API document. */
-export const exampleTokenFields = {
-  token_bound_cidrs: [],
-  token_explicit_max_ttl: 0,
-  token_max_ttl: 0,
-  token_no_default_policy: false,
-  token_num_uses: 0,
-  token_period: 0,
-  token_strictly_bind_ip: false,
-  token_policies: ['deploy'],
-  token_ttl: 3600,
-  token_type: 'default',
-}
+/** For examples in the API document. */
+export const exampleSettings = { token_policies: ['deploy'], token_ttl: 3600 }
 
 export const instead = (name: string) => ({ description: `Use \`${name}\``, deprecated: true })
 

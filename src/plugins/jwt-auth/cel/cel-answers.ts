@@ -6,7 +6,6 @@ const text = z.string()
 
 /** The responses of `auth/jwt/cel/…`, for the API document. docs/contract/cel.md */
 export const celAnswers = {
-  names: { output: z.object({ keys: z.array(text) }) },
   role: {
     statuses: [200],
     output: celRoleFields.extend({

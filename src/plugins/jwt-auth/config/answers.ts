@@ -1,8 +1,8 @@
 import { z } from 'zod'
-import { exampleTokenFields } from '../../../core/tokens/store/token-fields.ts'
+import { exampleSettings } from '../../../core/tokens/store/token-fields.ts'
 import type { DocumentedAnswer } from '../../../http/resource/resource.ts'
 import { configFields } from './jwt-config.ts'
-import { roleFields } from './role.ts'
+import { roleFields, shownRole } from './role.ts'
 
 const text = z.string()
 const neverSet = z.array(text).nullable()
@@ -48,33 +48,16 @@ export const answers = {
       oidc_scopes: neverSet,
       oauth2_metadata: neverSet,
     }),
-    example: {
-      role_type: 'jwt',
-      user_claim: 'sub',
-      user_claim_json_pointer: false,
-      bound_subject: '',
-      bound_audiences: ['https://vault.example.com'],
-      bound_claims: { repository: 'acme/shop' },
-      bound_claims_type: 'string',
-      claim_mappings: null,
-      claim_mappings_text_only: false,
-      groups_claim: '',
-      groups_claim_optional: false,
-      groups_claim_type: 'list',
-      allowed_redirect_uris: null,
-      oidc_scopes: null,
-      verbose_oidc_logging: false,
-      max_age: 0,
-      callback_mode: 'client',
-      oauth2_metadata: null,
-      expiration_leeway: 0,
-      not_before_leeway: 0,
-      clock_skew_leeway: 0,
-      oidc_disable_confirmation: false,
-      token_replay_protection: false,
-      token_policies_template_claims: false,
-      ...exampleTokenFields,
-    },
+    example: shownRole({
+      record: {
+        role_type: 'jwt',
+        user_claim: 'sub',
+        bound_audiences: ['https://vault.example.com'],
+        bound_claims: { repository: 'acme/shop' },
+        bound_claims_type: 'string',
+        ...exampleSettings,
+      },
+    }),
   },
   authUrl: {
     output: z.object({

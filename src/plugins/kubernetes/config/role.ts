@@ -149,7 +149,7 @@ export const roleForm = (role: Role): object => ({
 })
 
 /** As a read shows it. */
-export const shownRole = ({ record }: Role): object => ({
+export const shownRole = ({ record }: Pick<Role, 'record'>): object => ({
   [names]: record[names] ?? [],
   [namespaces]: record[namespaces] ?? null,
   [selector]: record[selector] ?? '',
