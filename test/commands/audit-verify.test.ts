@@ -9,7 +9,8 @@ const verify = (fixture: DeviceFixture, ...args: string[]) =>
 /** Two files of one device: one that was rotated, and the current one. */
 async function rotatedDevice(): Promise<DeviceFixture> {
   const fixture = await deviceFixture()
-  const device = await fixture.open()
+  // it does not find out by itself that the file was renamed
+  const device = await fixture.open({ timing: { checkMs: 60_000 } })
   await device.write(entry(1))
   await rename(fixture.file('audit.log'), fixture.file('audit.log.1'))
   await device.reopen()

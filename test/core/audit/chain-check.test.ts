@@ -273,7 +273,7 @@ describe('a file of a real device', () => {
   beforeAll(async () => {
     await using fixture = await deviceFixture()
     const file = fixture.file('audit.log')
-    const device = await fixture.open()
+    const device = await fixture.open({ timing: { checkMs: 60_000 } })
     for (let number = 0; number < 20; number += 1) await device.write(entry(number))
     await rename(file, fixture.file('old.log'))
     await device.reopen()

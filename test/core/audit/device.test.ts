@@ -192,7 +192,7 @@ test('a writer killed after it ended a torn line leaves a file that the next one
 test('after rename and SIGHUP, the chain continues in a new file', async () => {
   await using fixture = await deviceFixture()
   const [file, old] = [fixture.file('audit.log'), fixture.file('audit.log.1')]
-  const device = await fixture.open()
+  const device = await fixture.open({ timing: { checkMs: 60_000 } })
   await device.write(entry(1))
 
   await rename(file, old)
