@@ -33,9 +33,9 @@ export async function* whileThere<T>(
   }
 }
 
-/** Names as the data of a list. Throws once their text is longer than a response may be. */
+/** Names as the data of a list, whole or in pages. Throws once their text is longer than a response may be. */
 export async function listedNames(
-  names: readonly string[] | AsyncIterable<string>,
+  names: readonly string[] | AsyncIterable<readonly string[]>,
   mostBytes: number,
 ): Promise<{ readonly data: { readonly keys: readonly string[] } }> {
   if (Symbol.asyncIterator in names) return { data: { keys: await collected(names, mostBytes) } }
@@ -44,9 +44,12 @@ export async function listedNames(
   return { data: { keys: names } }
 }
 
-/** Names with what is known of each, as the data of a list. Throws once it is longer than a response may be. */
+/** A name, and what is known of it. */
+export type Detail = readonly [name: string, shown: object]
+
+/** Pages of details, as the data of a list. Throws once it is longer than a response may be. */
 export async function listedDetails(
-  details: AsyncIterable<readonly [name: string, shown: object]>,
+  details: AsyncIterable<readonly Detail[]>,
   mostBytes: number,
 ): Promise<{ readonly data: { readonly keys?: readonly string[]; readonly key_info?: object } }> {
   const all = await collected(details, mostBytes)
@@ -57,15 +60,15 @@ export async function listedDetails(
 /** Those of more than a page are collected one at a time, which bounds the memory that lists take. */
 const longLists = new Limiter(1, { most: 64, refusal: () => refuse('overloaded', 'server is overloaded') })
 
-async function collected<T>(items: AsyncIterable<T>, mostBytes: number): Promise<T[]> {
+async function collected<T>(pages: AsyncIterable<readonly T[]>, mostBytes: number): Promise<T[]> {
   const size = new ListSize(mostBytes)
   const all: T[] = []
   let leave: (() => void) | undefined
   try {
-    for await (const item of items) {
-      if (all.length === pageSize) leave = await longLists.enter()
-      size.add(item)
-      all.push(item)
+    for await (const page of pages) {
+      if (all.length + page.length > pageSize) leave ??= await longLists.enter()
+      size.add(page)
+      all.push(...page)
     }
     return all
   } finally {

@@ -34,10 +34,10 @@ test.each(['names', 'arriving names', 'details'])(
   async (kind) => {
     let given = 0
     async function* arriving() {
-      for (; given < 1_000; given += 1) yield 'a name'
+      for (; given < 1_000; given += 2) yield ['a name', 'a name']
     }
     async function* details() {
-      for await (const name of arriving()) yield [name, { id: 1 }] as const
+      for await (const names of arriving()) yield names.map((name) => [name, { id: 1 }] as const)
     }
 
     const listing =

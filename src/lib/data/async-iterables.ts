@@ -1,16 +1,12 @@
-/** The first `limit` items; 0 for all. */
-export async function* atMost<T>(limit: number, items: AsyncIterable<T>): AsyncGenerator<T, void, undefined> {
-  let found = 0
-  for await (const item of items) {
-    yield item
-    found += 1
-    if (found === limit) return
+/** The first `limit` items of these pages; all if it is not positive. */
+export async function* atMost<T>(
+  limit: number,
+  pages: AsyncIterable<readonly T[]>,
+): AsyncGenerator<readonly T[], void, undefined> {
+  let left = limit > 0 ? limit : Number.POSITIVE_INFINITY
+  for await (const page of pages) {
+    yield page.slice(0, left)
+    left -= page.length
+    if (left <= 0) return
   }
-}
-
-export async function* only<T>(
-  items: AsyncIterable<T>,
-  isMeant: (item: T) => boolean,
-): AsyncGenerator<T, void, undefined> {
-  for await (const item of items) if (isMeant(item)) yield item
 }

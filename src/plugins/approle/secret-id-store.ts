@@ -174,12 +174,12 @@ export class SecretIdStore {
     return (await this.#view.read(keyOf(found)))?.revision !== found.revision
   }
 
-  /** The accessors of a role's valid secret ids, after this one, in no particular order. */
-  async *accessors(role: Role, after: string): AsyncGenerator<string, void, undefined> {
+  /** The accessors of a role's valid secret ids, after this one, in no particular order and in pages. */
+  async *accessors(role: Role, after: string): AsyncGenerator<readonly string[], void, undefined> {
     const { uuid } = role.record
     const start = after === '' ? undefined : listedKey(uuid, await this.#hashOf(after))
     for await (const page of this.#view.pages(listedOf(uuid), start))
-      yield* page
+      yield page
         .map(({ value }) => readListed(value))
         .filter((row) => !this.#isOver(row))
         .map(({ accessor }) => accessor)

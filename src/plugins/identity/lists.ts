@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ListRange, namesInOrder } from '../../core/identity/entities/entity-lists.ts'
-import { listedDetails, listedNames, whileThere } from '../../core/lists.ts'
+import { type Detail, listedDetails, listedNames, whileThere } from '../../core/lists.ts'
 import { type Exchange, limitOf, type Reply } from '../../http/resource/resource.ts'
 import { atMost } from '../../lib/data/async-iterables.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
@@ -26,11 +26,10 @@ export async function listed<T extends { readonly id: string }>(
   mostListBytes: number,
 ): Promise<Reply> {
   const { after, limit } = rangeOf(sent)
-  const items = atMost(limit, whileThere(walk(after), { whenGone }))
-  async function* details() {
-    for await (const item of items) yield [item.id, infoOf(item)] as const
+  async function* details(): AsyncGenerator<readonly Detail[], void, undefined> {
+    for await (const item of whileThere(walk(after), { whenGone })) yield [[item.id, infoOf(item)]]
   }
-  return { ...(await listedDetails(details(), mostListBytes)), paged: true }
+  return { ...(await listedDetails(atMost(limit, details()), mostListBytes)), paged: true }
 }
 
 export async function listedByName(

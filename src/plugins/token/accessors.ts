@@ -1,12 +1,12 @@
 import { z } from 'zod'
-import { listedDetails, listedNames, whileThere } from '../../core/lists.ts'
+import { type Detail, listedDetails, listedNames, whileThere } from '../../core/lists.ts'
 import type { Core } from '../../core/open/core.ts'
 import { secondsLeft } from '../../core/tokens/acts/lookup-data.ts'
 import type { Token } from '../../core/tokens/store/token.ts'
 import type { TokenStore } from '../../core/tokens/store/token-store.ts'
 import { fail } from '../../errors.ts'
 import { limitOf, maySend, type Resource, resource, tidyReply } from '../../http/resource/resource.ts'
-import { atMost, only } from '../../lib/data/async-iterables.ts'
+import { atMost } from '../../lib/data/async-iterables.ts'
 import { boolField, stringField } from '../../lib/text/fields.ts'
 import { formatTime } from '../../lib/text/time.ts'
 import { answers } from './answers.ts'
@@ -50,12 +50,12 @@ export function accessorResources({
           const holders = input.entity_id === '' ? undefined : await idsOf(input.entity_id)
           const after = typeof sent.after === 'string' ? sent.after : ''
           const warnings = new Set<string>()
-          const walked = whileThere(storedTokens(tokens, after, warnings), { whenGone })
           const isShown = (token: Token) =>
             token.namespace === mount.namespace &&
             (holders === undefined || holders.includes(token.entity_id)) &&
             tokens.isUsable(token)
-          const shown = atMost(limitOf(sent.limit), only(walked, isShown))
+          const walked = whileThere(storedTokens(tokens, { after, isShown, warnings }), { whenGone })
+          const shown = atMost(limitOf(sent.limit), walked)
           const listed = input.detailed
             ? asTokens(await listedDetails(detailsOf(shown, clock.now()), mostListBytes))
             : await listedNames(accessorsOf(shown), mostListBytes)
@@ -70,8 +70,8 @@ export function accessorResources({
   ]
 }
 
-async function* accessorsOf(tokens: AsyncIterable<Token>): AsyncGenerator<string, void, undefined> {
-  for await (const { accessor } of tokens) yield accessor
+async function* accessorsOf(pages: TokenPages): AsyncGenerator<readonly string[], void, undefined> {
+  for await (const page of pages) yield page.map(({ accessor }) => accessor)
 }
 
 /** Audit entries hash values, not names: an accessor must be no name. */
@@ -80,12 +80,9 @@ const asTokens = ({ data: { keys, key_info } }: Awaited<ReturnType<typeof listed
 })
 
 /** docs/contract/tokens-and-policies.md#lists-of-tokens */
-async function* detailsOf(
-  tokens: AsyncIterable<Token>,
-  now: number,
-): AsyncGenerator<readonly [string, object], void, undefined> {
-  for await (const token of tokens)
-    yield [
+async function* detailsOf(pages: TokenPages, now: number): AsyncGenerator<readonly Detail[], void, undefined> {
+  for await (const page of pages)
+    yield page.map((token) => [
       token.accessor,
       {
         accessor: token.accessor,
@@ -99,23 +96,30 @@ async function* detailsOf(
         ttl: secondsLeft(token, now),
         num_uses: token.num_uses,
       },
-    ]
+    ])
+}
+
+type TokenPages = AsyncIterable<readonly Token[]>
+
+type Walk = {
+  readonly after: string
+  isShown(token: Token): boolean
+  readonly warnings: Set<string>
 }
 
 /**
- * All service tokens, read page by page: there may be millions. A token's place follows from its accessor, so
+ * The service tokens that are shown, read page by page: there may be millions. A token's place follows from its accessor, so
  * the walk can continue after an accessor whose token no longer exists.
  */
 async function* storedTokens(
   tokens: TokenStore,
-  after: string,
-  warnings: Set<string>,
-): AsyncGenerator<Token, void, undefined> {
+  { after, isShown, warnings }: Walk,
+): AsyncGenerator<readonly Token[], void, undefined> {
   const pages = tokens.pages({
     after: after === '' ? '' : tokens.keys.hashOf(after),
     onUnreadable: () => {
       warnings.add('Some tokens could not be read: the log names their records')
     },
   })
-  for await (const page of pages) for (const { token } of page) yield token
+  for await (const page of pages) yield page.map(({ token }) => token).filter(isShown)
 }

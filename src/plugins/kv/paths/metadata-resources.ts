@@ -1,5 +1,5 @@
 import type { z } from 'zod'
-import { listedDetails, listedNames, whileThere } from '../../../core/lists.ts'
+import { type Detail, listedDetails, listedNames, whileThere } from '../../../core/lists.ts'
 import type { Core } from '../../../core/open/core.ts'
 import { pageOf } from '../../../core/sealed-names/sorted-names.ts'
 import {
@@ -80,7 +80,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
   const detailsOf = async function* (
     exchange: At<ListRange>,
     isDeep: boolean,
-  ): AsyncGenerator<readonly [string, object], void, undefined> {
+  ): AsyncGenerator<readonly Detail[], void, undefined> {
     const names = pageOf(await listed(exchange, isDeep), exchange.input)
     const keys = await kvMounts.keysOf(exchange.mount)
     const config = await kvMounts.of(exchange.mount).config()
@@ -90,9 +90,9 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
         const isShownEmpty =
           name.endsWith('/') || !mayReach(exchange, { operation: 'read', path: `metadata/${path}` })
         const found = isShownEmpty ? undefined : await keys.described(path, exchange)
-        if (isShownEmpty) yield [name, {}]
+        if (isShownEmpty) yield [[name, {}]]
         // otherwise deleted since it was listed
-        else if (found !== undefined) yield [name, await shownMetadata(found, config)]
+        else if (found !== undefined) yield [[name, await shownMetadata(found, config)]]
       }
   }
 
