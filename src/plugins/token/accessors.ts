@@ -80,7 +80,10 @@ const asTokens = ({ data: { keys, key_info } }: Awaited<ReturnType<typeof listed
 })
 
 /** docs/contract/tokens-and-policies.md#lists-of-tokens */
-async function* detailsOf(pages: TokenPages, now: number): AsyncGenerator<readonly Detail[], void, undefined> {
+async function* detailsOf(
+  pages: TokenPages,
+  now: number,
+): AsyncGenerator<readonly Detail[], void, undefined> {
   for await (const page of pages)
     yield page.map((token) => [
       token.accessor,
@@ -101,11 +104,7 @@ async function* detailsOf(pages: TokenPages, now: number): AsyncGenerator<readon
 
 type TokenPages = AsyncIterable<readonly Token[]>
 
-type Walk = {
-  readonly after: string
-  isShown(token: Token): boolean
-  readonly warnings: Set<string>
-}
+type Walk = { readonly after: string; isShown(token: Token): boolean; readonly warnings: Set<string> }
 
 /**
  * The service tokens that are shown, read page by page: there may be millions. A token's place follows from its accessor, so
