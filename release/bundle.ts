@@ -5,6 +5,7 @@ import { type OutputOptions, rolldown } from 'rolldown'
 import { builtins } from './builtins.ts'
 import { locations } from './locations.ts'
 import { isCurrent, sourcesFile, stateOf } from './sources.ts'
+import { withoutUnused } from './unused.ts'
 import { whenCalled } from './when-called.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -50,7 +51,7 @@ export async function bundle({ folder, programs }: BundleTask): Promise<void> {
     input: Object.fromEntries(Object.entries(programs).map(([name, file]) => [name, resolve(root, file)])),
     platform: 'node',
     external,
-    plugins: [builtins, whenCalled, locations((path) => `${relative(folder, path)}/`)],
+    plugins: [builtins, withoutUnused, whenCalled, locations((path) => `${relative(folder, path)}/`)],
   })
   const { output } = await build.generate({ format: 'esm', ...shortText })
   const isProgram = (name: string) => Object.hasOwn(programs, name.replace(/\.js$/, ''))

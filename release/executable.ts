@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { globSync, readFileSync } from 'node:fs'
+import { globSync } from 'node:fs'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
@@ -11,31 +11,37 @@ import { locations } from './locations.ts'
 import { nodeFor } from './node-binaries.ts'
 import type { Platform } from './platforms.ts'
 import { buildUi } from './ui.ts'
+import { withoutUnused } from './unused.ts'
+import { whenCalled } from './when-called.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** Loaded from its own folder, because it has files that are not code. */
-const wholePackage = '@fastify/swagger-ui'
+/** The API explorer reads its files. */
+const explorer = '@fastify/swagger-ui'
 
 /** What `bin/gatehouse` passes to Node. */
 const nodeOptions = ['--disable-sigusr1', '--report-exclude-env', '--heap-growing-percent=80']
 
 const program = 'release/executable/main.ts'
 
+/** As names say that a file is a module, Node does not parse its text to find out. */
+const modules = { format: 'esm', entryFileNames: '[name].mjs', chunkFileNames: '[name]-[hash].mjs' } as const
+const main = 'main.mjs'
+
 /** An executable: the platform it is for, and its path. */
 export type Target = { readonly platform: Platform; readonly path: string }
 
 /**
  * Builds the product as one file that needs no Node, for each target: the Node of its platform with the bundle,
- * the libraries of SQLite and bcrypt, the migrations, the web UI and the files of the API explorer. The same
- * sources give the same bytes. Resolves with the sources.
+ * the libraries of SQLite and bcrypt, the migrations, the web UI and the files of the API explorer. A start reads the
+ * size of each of its files, so it has no others. The same sources give the same bytes. Resolves with the sources.
  */
 export async function buildExecutables(targets: readonly Target[]): Promise<string[]> {
   const work = await mkdtemp(join(tmpdir(), 'gatehouse-release-'))
   try {
-    const { assets, modules } = await assetsIn(work)
+    const { assets, sources } = await assetsIn(work)
     for (const target of targets) await writeExecutable(work, target, assets)
-    return [...modules, ...Object.values(assets).filter((file) => file.startsWith(root))]
+    return [...sources, ...Object.values(assets).filter((file) => file.startsWith(root))]
   } finally {
     await rm(work, { recursive: true, force: true })
   }
@@ -45,17 +51,17 @@ export async function buildExecutables(targets: readonly Target[]): Promise<stri
 type Assets = Readonly<Record<string, string>>
 
 /** What is the same for every platform. Bundles are written to the folder. */
-async function assetsIn(work: string): Promise<{ readonly assets: Assets; readonly modules: string[] }> {
-  const modules: string[] = []
+async function assetsIn(work: string): Promise<{ readonly assets: Assets; readonly sources: string[] }> {
+  const sources: string[] = []
   const assets: Record<string, string> = {}
   const add = async (name: string, chunk: OutputChunk) => {
     assets[name] = join(work, name)
-    modules.push(...chunk.moduleIds)
+    sources.push(...chunk.moduleIds)
     await writeFile(assets[name], chunk.code)
   }
   const threads = new Set<string>()
   const inside = [...common, threadFiles(threads), locations((folder) => `./${relative(root, folder)}/`)]
-  for (const chunk of await chunksOf(program, inside, { format: 'esm' })) await add(chunk.fileName, chunk)
+  for (const chunk of await chunksOf(program, inside, modules)) await add(chunk.fileName, chunk)
   for (const thread of threads)
     for (const chunk of await chunksOf(thread, common, { format: 'cjs', codeSplitting: false }))
       await add(threadName(thread), chunk)
@@ -64,18 +70,21 @@ async function assetsIn(work: string): Promise<{ readonly assets: Assets; readon
     cwd: root,
     exclude: ['**/sources.json'],
   })
-  for (const file of [...globSync('migrations/*/*.sql', { cwd: root }), ...ui, ...filesOf(wholePackage)])
-    assets[file] = join(root, file)
-  return { assets, modules }
+  const others = globSync(
+    ['migrations/*/*.sql', `node_modules/${explorer}/{package.json,index.js,static/*.{css,js,png}}`],
+    { cwd: root, exclude: ['**/static/swagger-ui.js'] },
+  )
+  for (const file of [...ui, ...others]) assets[file] = join(root, file)
+  return { assets, sources }
 }
 
 async function writeExecutable(work: string, { platform, path }: Target, all: Assets): Promise<void> {
-  const { ['main.js']: _main, ...others } = all
+  const { [main]: _main, ...others } = all
   const library = join(root, 'node_modules/better-sqlite3/prebuilds', platform.library)
   const passwordLibrary = join(root, 'node_modules/bcrypt/prebuilds', platform.passwordLibrary)
   const assets = sorted({ ...others, 'better-sqlite3.node': library, 'bcrypt.node': passwordLibrary })
   const executable = await nodeFor(platform)
-  const config = { ...seaOptions, main: 'main.js', executable, output: path, assets }
+  const config = { ...seaOptions, main, executable, output: path, assets }
   await writeFile(join(work, 'sea.json'), JSON.stringify(config))
   // the executable names its main file as it is given here: with the folder, no two would be the same
   await run(process.execPath, ['--build-sea', 'sea.json'], { cwd: work })
@@ -100,9 +109,10 @@ const sorted = (assets: Assets) =>
 /** The bundle of a program. */
 async function chunksOf(entry: string, plugins: readonly Plugin[], options: OutputOptions) {
   await using build = await rolldown({
+    cwd: root,
     input: { main: join(root, entry) },
     platform: 'node',
-    external: [wholePackage, 'pg-native'],
+    external: [explorer, 'pg-native'],
     plugins: [...plugins],
   })
   const { output } = await build.generate({ ...options, ...shortText })
@@ -144,19 +154,4 @@ const bcryptBinding = `const library = { exports: {} }
 process.dlopen(library, globalThis.gatehousePasswordLibrary())
 const bindings = library.exports`
 
-const common: readonly Plugin[] = [givenLibraries, builtins]
-
-/** The files of a package and of those it depends on. */
-function filesOf(name: string, seen = new Set<string>()): string[] {
-  if (seen.has(name)) return []
-  seen.add(name)
-  const folder = `node_modules/${name}`
-  const { dependencies = {} } = JSON.parse(readFileSync(join(root, folder, 'package.json'), 'utf8')) as {
-    dependencies?: Record<string, string>
-  }
-  const own = globSync(`${folder}/**/*.{js,cjs,mjs,json,html,css,png,svg}`, {
-    cwd: root,
-    exclude: (path) => /\/(?:test|e2e|examples|benchmarks?)$/.test(path),
-  })
-  return [...own, ...Object.keys(dependencies).flatMap((other) => filesOf(other, seen))]
-}
+const common: readonly Plugin[] = [givenLibraries, builtins, withoutUnused, whenCalled]

@@ -23,6 +23,7 @@ const otherSources = [
     'node-binaries',
     'platforms',
     'sources',
+    'unused',
     'when-called',
   ].map((name) => `release/${name}.ts`),
 ]

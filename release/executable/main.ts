@@ -1,4 +1,5 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
+import { getRawAsset } from 'node:sea'
 import { libraryPath, prepareProcess } from './system.ts'
 import { startThreadsFromHere } from './threads.ts'
 
@@ -19,13 +20,12 @@ const own = `${import.meta.dirname}/`
 /** What `child_process.fork` starts is a file of the executable, too. */
 const forked = process.channel === undefined ? undefined : process.argv.find((arg) => arg.startsWith(own))
 
+const library = (name: string) => libraryPath(name, new Uint8Array(getRawAsset(name)))
+
 prepareProcess()
-globalThis.gatehouseLibrary = libraryPath('better-sqlite3.node', readFileSync(`${own}better-sqlite3.node`))
+globalThis.gatehouseLibrary = library('better-sqlite3.node')
 let passwordLibrary: string | undefined
-startThreadsFromHere(
-  globalThis.gatehouseLibrary,
-  () => (passwordLibrary ??= libraryPath('bcrypt.node', readFileSync(`${own}bcrypt.node`))),
-)
+startThreadsFromHere(globalThis.gatehouseLibrary, () => (passwordLibrary ??= library('bcrypt.node')))
 if (forked !== undefined) await import(forked)
 else {
   if (existsSync('.env')) process.loadEnvFile('.env')

@@ -63,6 +63,7 @@ export async function openHttp(parts: HttpParts): Promise<Http> {
     rewriteUrl: (raw: IncomingMessage) => parts.route(raw),
     // our one pattern, a generic name, has a single repetition, so it takes time linear in the name's length
     routerOptions: { maxParamLength: 1 << 16, allowUnsafeRegex: true },
+    schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     exposeHeadRoutes: false,
     genReqId: (raw: IncomingMessage) => callOf(raw).requestId,
     requestIdHeader: false,
@@ -91,6 +92,11 @@ export async function openHttp(parts: HttpParts): Promise<Http> {
       parts.onClosing()
     },
   }
+}
+
+/** Fastify loads ajv and fast-json-stringify unless something takes their place. `addSteps` sets the validator. */
+const noCompiler = (): never => {
+  throw new Error('no schema is compiled')
 }
 
 function registerPlugins(app: FastifyInstance, parts: HttpParts): void {

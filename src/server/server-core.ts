@@ -22,7 +22,6 @@ import { type Random, systemRandom } from '../lib/system/random.ts'
 import type { Log } from '../log/log.ts'
 import type { Metrics } from '../metrics/metrics.ts'
 import type { StorageFaults } from '../storage/faults.ts'
-import { openPostgres } from '../storage/postgres/postgres.ts'
 import { openMemory, openSqlite, type StorageSize } from '../storage/sqlite/sqlite.ts'
 import type { Storage } from '../storage/storage.ts'
 import { gatehouseDate, gatehouseVersion } from '../version.ts'
@@ -71,6 +70,7 @@ export async function openStorage(
     return await openSqlite({ path: storage.path, allowNetworkDisk, events, faults })
   const connection = postgresConnection(config)
   if (connection === undefined) throw new Error('the storage has an unknown kind')
+  const { openPostgres } = await import('../storage/postgres/postgres.ts')
   return await openPostgres({
     connection,
     pool: config.postgresPool,

@@ -16,10 +16,14 @@ const notingModules = (file: string) => `
     },
   })`
 
+const has = (text: string) => (file: string) => readFileSync(file, 'utf8').includes(text)
 /** The name under which OpenTelemetry registers itself. */
-const hasTracing = (file: string) => readFileSync(file, 'utf8').includes('opentelemetry.js.api')
+const hasTracing = has('opentelemetry.js.api')
+const hasPostgres = has('SCRAM-SHA-256')
+/** An option of ajv. */
+const hasSchemaCompiler = has('strictSchema')
 
-test('a server without a collector of traces loads nothing of OpenTelemetry', async () => {
+test('a server over SQLite loads neither PostgreSQL nor a compiler of schemas, and without a collector no OpenTelemetry', async () => {
   await using folder = await temporaryFolder()
   const noted = folder.file('modules')
   const hook = `data:text/javascript,${encodeURIComponent(notingModules(noted))}`
@@ -34,7 +38,10 @@ test('a server without a collector of traces loads nothing of OpenTelemetry', as
     .split('\n')
     .filter((url) => url.startsWith('file:'))
     .map((url) => fileURLToPath(url))
-  expect(globSync(`${bundleFolder}/*.js`).filter(hasTracing)).not.toEqual([])
+  const bundle = globSync(`${bundleFolder}/*.js`)
+  expect(bundle.filter(hasTracing)).not.toEqual([])
+  expect(bundle.filter(hasPostgres)).not.toEqual([])
   expect(loaded.length).toBeGreaterThan(2)
-  expect(loaded.filter(hasTracing)).toEqual([])
+  expect(loaded.filter((file) => hasTracing(file) || hasPostgres(file))).toEqual([])
+  expect(loaded.filter(hasSchemaCompiler)).toEqual([])
 })
