@@ -8,7 +8,8 @@ const anything = z.custom<JsonValue>()
 const finding = z.object({ role: text, code: text, field: text, text })
 const time = '2026-03-01T09:30:00Z'
 
-const report = z.object({
+/** docs/contract/what-if.md#the-report */
+export const report = z.object({
   history_days: count,
   since: text,
   /** Those who logged in with the role; the next five are their parts. */

@@ -1,97 +1,151 @@
+import type { z } from 'zod'
+import type { Mount } from '../../core/mounts/mount.ts'
 import { pagesOf } from '../../lib/data/pages.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import { formatTime } from '../../lib/text/time.ts'
-import { shownHash } from './hashed-claims.ts'
-import type { Judged, Verdict } from './judged.ts'
-import type { RememberedLogin } from './login-history.ts'
+import { KnownValues, type RecalledClaims, recalled, shownHash } from './hashed-claims.ts'
+import { historyDays } from './history-days.ts'
+import { goneNow, type Judged, refusedBefore, type Verdict } from './judged.ts'
+import type { LoginHistory, RememberedLogin } from './login-history.ts'
+import type { report } from './what-if-answers.ts'
+
+type Shown = z.output<typeof report>
 
 /** Describes, for people, a change of whom a role admits or what it grants. */
-export type FieldChange = { readonly field: string; readonly text: string }
+export type FieldChange = Shown['admits_more'][number]
 
 /** A finding of the linter. */
-type Finding = { readonly role: string; readonly code: string; readonly field: string; readonly text: string }
+type Finding = Shown['lint']['after'][number]
 
 /** The values that the refusing check compares. */
-export type Compared = {
+type Compared = {
   readonly expected: readonly JsonValue[]
   readonly seen: JsonValue
   readonly hint: string
   readonly detail: string
 }
 
+type Loser = Omit<Shown['losers'][number], keyof Compared> & Compared
+
 /** The report about a change, for those who logged in recently. docs/contract/what-if.md#the-report */
-export type WhatIf = {
-  history_days: number
-  since: string
-  subjects: number
-  succeed: number
-  lose: number
-  unknown: number
-  regain: number
-  refused_before: number
-  losers: Loser[]
-  cannot_be_judged: { check: string; subjects: number; text: string }[]
-  refusals: { tried: number; would_succeed: number; unknown: number; request_ids: string[] }
-  admits_more: FieldChange[]
-  changes: { field: string; before: JsonValue; after: JsonValue }[]
-  lint: { before: readonly Finding[]; after: readonly Finding[] }
+export type WhatIf = Omit<Shown, 'losers' | 'lint'> & {
+  readonly losers: readonly Loser[]
+  readonly lint: { readonly before: readonly Finding[]; readonly after: readonly Finding[] }
 }
 
-type Loser = Compared & {
-  readonly role: string
-  readonly subject: string
-  readonly entity_id: string
-  readonly path: string
-  readonly last_login_at: string
-  readonly logins: number
-  readonly check: string
-  readonly reason: string
+/** A login as it is remembered, with its claims. */
+export type TriedLogin = {
+  readonly login: Pick<
+    RememberedLogin,
+    'path' | 'asToken' | 'byDefault' | 'address' | 'algorithm' | 'keyId' | 'matched'
+  >
+  readonly recalled: RecalledClaims
 }
 
-/** A remembered login, tried before and after the change. */
-export type TriedTwice = { readonly before: Judged; readonly now: Judged }
+/** A role and a configuration, before and after. Undefined: there is none. */
+type Change<Tried> = { readonly before: Tried | undefined; readonly now: Tried | undefined }
 
-export type WhatIfParts = {
-  readonly days: number
+/** A login, tried before and after the change. */
+type TriedTwice = { readonly before: Judged; readonly now: Judged }
+
+export type WhatIfPlace = {
+  readonly mount: Mount
+  readonly history: LoginHistory
   readonly now: number
-  logins(): AsyncIterable<readonly { readonly role: string; readonly login: RememberedLogin }[]>
-  /** Undefined for a login that the change does not concern. */
-  tryBoth(role: string, login: RememberedLogin): Promise<TriedTwice | undefined> | TriedTwice | undefined
-  describe(role: string, login: RememberedLogin, verdict: Verdict): Promise<Compared> | Compared
-  /** Whether the caller may see what this role expects, and who uses it. */
+  /** Whether the caller may see what a role expects, and who uses it. */
   isSeen(role: string): boolean
-  /** The refused logins that are remembered, tried likewise; without the id of one that the caller may not see. */
-  refusals(): Iterable<TriedTwice & { readonly requestId: string }>
+}
+
+export type AskedChange<Tried> = {
+  /** Undefined for all. */
+  readonly role: string | undefined
+  /** Undefined for a role that does not exist. */
+  changeOf(role: string): Change<Tried> | undefined
+  /** The values that the roles compare claims with. */
+  readonly values: readonly unknown[]
   readonly rest: Pick<WhatIf, 'admits_more' | 'changes' | 'lint'>
+}
+
+/** For a caller who may not see the role. */
+export const nothingShown: AskedChange<never>['rest'] = {
+  admits_more: [],
+  changes: [],
+  lint: { before: [], after: [] },
+}
+
+/** The refused logins that are remembered; without the id of one that the caller may not see. */
+export type TriedRefusals = Iterable<TriedTwice & { readonly requestId: string }>
+
+/** How the logins of a method are judged. */
+export type Judging<Tried> = {
+  judge(tried: TriedLogin, now: Tried, before: Tried): Judged
+  /** The same with the role of nobody, to which nothing is the same as before. */
+  nobody(now: Tried): Tried
+  describe(
+    name: string,
+    login: RememberedLogin,
+    compared: {
+      readonly tried: Tried | undefined
+      readonly claims: RecalledClaims['claims']
+      readonly verdict: Verdict
+    },
+  ): Compared
+  /** `known`: with what else is known of a refused login. */
+  refusals(by: {
+    twice(tried: TriedLogin, change: Change<Tried>): TriedTwice
+    known(more: readonly unknown[]): KnownValues
+  }): TriedRefusals
 }
 
 const mostShown = 50
 const triedAtOnce = 5
 const dayMs = 86_400_000
 
-/** Tries everybody. Other requests are served between two pages. */
-export async function whatIf(parts: WhatIfParts): Promise<WhatIf> {
-  const { days, now, rest } = parts
+/**
+ * Tries the remembered logins of a mount before and after a change. Other requests are served between two pages.
+ * docs/contract/what-if.md#how-a-login-is-tried
+ */
+export async function tryLogins<Tried>(
+  { mount, history, now, isSeen }: WhatIfPlace,
+  { role, changeOf, values, rest }: AskedChange<Tried>,
+  { judge, nobody, describe, refusals }: Judging<Tried>,
+): Promise<WhatIf> {
+  const days = historyDays(mount)
+  const hash = await history.hash()
+  const knownWith = (more: readonly unknown[]): KnownValues => {
+    const known = new KnownValues(hash)
+    known.add(values)
+    known.add(more)
+    return known
+  }
+  const known = knownWith([])
+  const twice = (login: TriedLogin, { before, now: after }: Change<Tried>): TriedTwice => ({
+    before: before === undefined ? refusedBefore : judge(login, before, before),
+    now: after === undefined ? goneNow : judge(login, after, before ?? nobody(after)),
+  })
   const counts = { subjects: 0, succeed: 0, lose: 0, unknown: 0, regain: 0, refused_before: 0 }
   const losers: Loser[] = []
   const unjudged = new Map<string, number>()
-  const tryOne = async (role: string, login: RememberedLogin): Promise<void> => {
-    const tried = await parts.tryBoth(role, login)
-    if (tried === undefined) return
+  const tryOne = (name: string, login: RememberedLogin): void => {
+    const change = changeOf(name)
+    if (change === undefined) return
+    const tried = twice({ login, recalled: recalled(login, known) }, change)
     const outcome = outcomeOf(tried)
     counts.subjects += 1
     counts[outcome] += 1
     const { refused, unknown } = tried.now
     if (outcome === 'unknown')
-      for (const name of new Set(unknown.map((one) => one.name)))
-        unjudged.set(name, (unjudged.get(name) ?? 0) + 1)
-    if (outcome === 'lose' && refused !== undefined && losers.length < mostShown && parts.isSeen(role))
-      losers.push(loser(role, login, refused, await parts.describe(role, login, refused)))
+      for (const check of new Set(unknown.map((one) => one.name)))
+        unjudged.set(check, (unjudged.get(check) ?? 0) + 1)
+    if (outcome !== 'lose' || refused === undefined || losers.length >= mostShown || !isSeen(name)) return
+    const { claims } = recalled(login, known)
+    const compared = describe(name, login, { tried: change.now, claims, verdict: refused })
+    losers.push(loser(name, login, refused, compared))
   }
   // one login may be compared with a thousand patterns
-  for await (const page of days === 0 ? [] : parts.logins())
+  for await (const page of days === 0 ? [] : history.logins(days, role))
     for await (const few of pagesOf(page, triedAtOnce))
-      for (const { role, login } of few) await tryOne(role, login)
+      for (const { role: name, login } of few) tryOne(name, login)
   return {
     history_days: days,
     since: formatTime(now - days * dayMs),
@@ -102,7 +156,7 @@ export async function whatIf(parts: WhatIfParts): Promise<WhatIf> {
       subjects,
       text: whyUnknown(check),
     })),
-    refusals: refusalsOf(parts.refusals()),
+    refusals: refusalsOf(refusals({ twice, known: knownWith })),
     ...rest,
   }
 }
@@ -133,7 +187,7 @@ const loser = (
   ...compared,
 })
 
-function refusalsOf(tried: ReturnType<WhatIfParts['refusals']>): WhatIf['refusals'] {
+function refusalsOf(tried: TriedRefusals): WhatIf['refusals'] {
   const result: WhatIf['refusals'] = { tried: 0, would_succeed: 0, unknown: 0, request_ids: [] }
   for (const { requestId, before, now } of tried) {
     result.tried += 1

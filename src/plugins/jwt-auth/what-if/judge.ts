@@ -11,7 +11,7 @@ import {
   verdict,
 } from '../../../jwt/history/judged.ts'
 import { anyMatches } from '../../../jwt/history/patterns.ts'
-import type { TriedLogin } from '../../../jwt/history/try-logins.ts'
+import type { TriedLogin } from '../../../jwt/history/what-if.ts'
 import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
 import { allowedKeys } from '../../../jwt/keys/pins.ts'

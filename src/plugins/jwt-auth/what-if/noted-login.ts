@@ -26,12 +26,7 @@ type Looked = {
   readonly all: ReadonlySet<string>
 }
 
-const lookedByRole = new WeakMap<Role, Looked>()
-
-function lookedAt(role: Role): Looked {
-  const known = lookedByRole.get(role)
-  if (known !== undefined) return known
-  const { record, boundClaims, policyTemplates = [] } = role
+function lookedAt({ record, boundClaims, policyTemplates = [] }: Role): Looked {
   const deciding = [
     ...(record.bound_subject === undefined || record.bound_subject === '' ? [] : ['sub']),
     ...(record.groups_claim === undefined || record.groups_claim === '' ? [] : [record.groups_claim]),
@@ -42,9 +37,7 @@ function lookedAt(role: Role): Looked {
     ...Object.keys(record.claim_mappings ?? {}),
     ...policyTemplates.flatMap(({ claims }) => claims.map((steps) => pointerTo(steps))),
   ]
-  const looked = { deciding, all: new Set([...deciding, ...others]) }
-  lookedByRole.set(role, looked)
-  return looked
+  return { deciding, all: new Set([...deciding, ...others]) }
 }
 
 /** The names of the claims that a role looks at, with that of its audience. */

@@ -7,11 +7,13 @@ import {
   type AskedChange,
   type Judging,
   nothingShown,
+  onlyChanged,
   type TriedLogin,
+  type TriedRefusals,
   tryLogins,
+  type WhatIf,
   type WhatIfPlace,
-} from '../../../jwt/history/try-logins.ts'
-import { onlyChanged, type WhatIf, type WhatIfParts } from '../../../jwt/history/what-if.ts'
+} from '../../../jwt/history/what-if.ts'
 import { pagesOf } from '../../../lib/data/pages.ts'
 import { askedOf } from '../cel/cel-login.ts'
 import type { Config } from '../config/jwt-config.ts'
@@ -195,7 +197,7 @@ function* triedFailures(
   { failures, mount, now, isSeen }: WhatIfContext,
   { role, changeOf }: AskedChange<Tried>,
   { twice, known }: Parameters<Judging<Tried>['refusals']>[0],
-): ReturnType<WhatIfParts['refusals']> {
+): TriedRefusals {
   const since = now - historyDays(mount) * 86_400_000
   for (const one of failures.kept()) {
     const { failure } = one

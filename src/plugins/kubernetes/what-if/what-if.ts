@@ -10,11 +10,12 @@ import {
 import { isSame } from '../../../jwt/history/judged.ts'
 import {
   type AskedChange,
+  type FieldChange,
   nothingShown,
   tryLogins,
+  type WhatIf,
   type WhatIfPlace,
-} from '../../../jwt/history/try-logins.ts'
-import type { FieldChange, WhatIf } from '../../../jwt/history/what-if.ts'
+} from '../../../jwt/history/what-if.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
 import { nearMiss } from '../../../logins/refusals/hints.ts'
 import type { ReadyConfig } from '../config/config.ts'
