@@ -1,9 +1,10 @@
 import { Changes } from '../../core/records/change.ts'
 import { refuse } from '../../errors.ts'
-import { type Exchange, mayReach, type Reply } from '../../http/resource/resource.ts'
+import type { Exchange, Reply } from '../../http/resource/resource.ts'
 import { Limiter } from '../../lib/concurrency/limiter.ts'
 import { intField } from '../../lib/text/fields.ts'
 import { stringifyJson } from '../../lib/text/json.ts'
+import { maySeeConfig, maySeeRole } from './explain-siblings.ts'
 import { historyDays } from './history-days.ts'
 import { isSame } from './judged.ts'
 import { mayLose, type WhatIf } from './what-if.ts'
@@ -33,12 +34,7 @@ export type TriedChange<Stored extends { readonly record: object }> = {
 type Asking = Exchange<unknown, unknown>
 
 /** Whether the caller may see what a role expects, and who uses it. `cel/<name>` is a CEL role. */
-const seesRole = (exchange: Asking) => (role: string) =>
-  mayReach(exchange, {
-    operation: 'read',
-    path: role.replace(/^(cel\/)?/, '$1role/'),
-    canonical: (below) => below.toLowerCase(),
-  }) && mayReach(exchange, { operation: 'read', path: 'config' })
+const seesRole = (exchange: Asking) => (role: string) => maySeeRole(exchange, role) && maySeeConfig(exchange)
 
 /** Tries a change on recent logins, without making it. */
 export const tried = <Stored extends { readonly record: object }>(

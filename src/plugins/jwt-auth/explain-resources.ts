@@ -1,18 +1,15 @@
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
-import { fail, refuse } from '../../errors.ts'
+import { refuse } from '../../errors.ts'
+import { loginPlace, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
 import {
-  checkMayReach,
-  checkMaySend,
-  loginPlace,
-  mayReach,
-  maySend,
-  type Reply,
-  type Resource,
-  resource,
-} from '../../http/resource/resource.ts'
-import { keysResource } from '../../jwt/observatory/observatory.ts'
+  checkMaySee,
+  checkMayWriteRole,
+  explainSiblings,
+  maySeeRole,
+  roleOfFailure,
+} from '../../jwt/history/explain-siblings.ts'
 import { boolField, convertFields, lowerStringField, mapField, stringField } from '../../lib/text/fields.ts'
 import type { JsonObject } from '../../lib/text/json.ts'
 import { explainAnswers } from '../../logins/explain/explain-answers.ts'
@@ -22,10 +19,7 @@ import {
   checkNoSecret,
   explainedBy,
   explainedFailure,
-  failureResources,
   foundFailure,
-  maySendExplain,
-  type SeenFailure,
   shownExplanation,
 } from '../../logins/explain/explain-replies.ts'
 import { type ExplainedCheck, shownRoles } from '../../logins/explain/explained.ts'
@@ -68,21 +62,6 @@ const explainInput = failureInput.extend({
   }),
   ...scopeFields,
 })
-const statusInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
-const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
-
-const roleOfFailure = ({ role, path }: SeenFailure): string =>
-  role !== '' && path === 'cel/login' ? `cel/${role}` : role
-
-/** Whether the caller may learn what this role expects. */
-const maySeeRole = (exchange: Asking, role: string): boolean =>
-  role === '' || mayReach(exchange, { operation: 'read', path: rolePath(role), canonical: toLower })
-
-/** Of a role, or of a CEL role as `cel/<name>`. */
-const rolePath = (role: string): string => role.replace(/^(cel\/)?/, '$1role/')
-
-const toLower = (below: string): string => below.toLowerCase()
-
 const withoutHiddenRoles = <Found extends { readonly checks: readonly ExplainedCheck[] }>(
   exchange: Asking,
   found: Found,
@@ -93,19 +72,6 @@ const withoutHiddenRoles = <Found extends { readonly checks: readonly ExplainedC
     shownRoles(check, (role) => maySeeRole(exchange, roleOfFailure({ role, path }))),
   ),
 })
-
-const maySeeConfig = (exchange: Asking): boolean => mayReach(exchange, { operation: 'read', path: 'config' })
-
-/** Whether the caller may explain refused logins of this role. */
-const mayExplain = (exchange: Asking, role: string): boolean =>
-  maySendExplain(exchange) &&
-  maySend(exchange, { operation: 'read', path: 'config' }) &&
-  (role === '' || maySend(exchange, { operation: 'read', path: rolePath(role), canonical: toLower }))
-
-/** What is explained quotes the role and the configuration. */
-function checkMaySee(exchange: Asking, role: string): void {
-  if (!maySeeRole(exchange, role) || !maySeeConfig(exchange)) throw fail('denied', 'permission denied')
-}
 
 type Unsaved = { readonly named: string; readonly isCel: boolean; readonly fields: JsonObject | null }
 
@@ -127,9 +93,7 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
   ): Promise<{ readonly role?: Role; readonly celRole?: CelRole }> => {
     if (fields === null) return {}
     if (named === '') throw refuse('invalid', "'role_fields' needs a role")
-    const path = rolePath(isCel ? `cel/${named}` : named)
-    // a right to explain is no right to make a role up, which decides what others are asked
-    checkMaySend(exchange, { operation: 'update', path, fields, canonical: toLower })
+    checkMayWriteRole(exchange, isCel ? `cel/${named}` : named, fields)
     if (isCel) return { celRole: newCelRole(named, convertFields(celRoleFields, fields).values) }
     const { mount } = exchange
     const before = await method.stateOf(mount).roles.find(named)
@@ -210,41 +174,19 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
         },
       },
     }),
-    ...failureResources({
+    ...explainSiblings({
       failuresOf: (mount) => method.failuresOf(mount),
-      isSeen: (exchange, failure) => maySeeRole(exchange, roleOfFailure(failure)),
-      mayExplain: (exchange, { failure: { path }, existingRole: role }) =>
-        mayExplain(exchange, roleOfFailure({ role, path })),
-      checkMayList: (exchange) => checkMayReach(exchange, { operation: 'read', path: 'config' }),
-    }),
-    resource('/status', {
-      help: 'Where keys come from, whether they could be fetched, and recent logins.',
-      read: {
-        summary: 'Read the state of the method',
-        ...explainAnswers.status,
-        input: statusInput,
-        handle: async (exchange) => {
-          checkMayReach(exchange, { operation: 'read', path: 'config' })
-          return { data: await method.status(exchange.mount, exchange.input.refresh) }
-        },
+      status: {
+        help: 'Where keys come from, whether they could be fetched, and recent logins.',
+        answer: explainAnswers.status,
+        refreshes: 'Fetch discovery document and keys now',
+        read: (mount, refresh) => method.status(mount, refresh),
       },
-    }),
-    keysResource((mount, refresh) => method.keys(mount, refresh)),
-    resource('/lint', {
-      help: 'Role settings that are valid but probably not intended.',
-      read: {
+      keys: (mount, refresh) => method.keys(mount, refresh),
+      lint: {
+        help: 'Role settings that are valid but probably not intended.',
         summary: 'Look for mistakes in roles',
-        ...explainAnswers.findings,
-        input: lintInput,
-        handle: async (exchange) => {
-          const { mount, input } = exchange
-          const exists = (name: string) => policyExists(name, mount.namespace)
-          if (input.role !== '') checkMaySee(exchange, input.role)
-          const findings = await method.lint(mount, input.role, exists)
-          const isSeen = ({ role }: { role: string }) =>
-            role === '' ? maySeeConfig(exchange) : maySeeRole(exchange, role)
-          return findings && { data: { findings: findings.filter(isSeen) } }
-        },
+        find: (mount, role) => method.lint(mount, role, (name) => policyExists(name, mount.namespace)),
       },
     }),
   ]

@@ -1,24 +1,10 @@
 import { z } from 'zod'
 import type { LoginPlan, LoginRequest } from '../../../core/tokens/acts/issue-login.ts'
 import { requestedScope, scopeFields } from '../../../core/tokens/store/scope.ts'
-import { fail, refuse } from '../../../errors.ts'
-import {
-  checkMayReach,
-  checkMaySend,
-  loginPlace,
-  mayReach,
-  maySend,
-  type Resource,
-  resource,
-} from '../../../http/resource/resource.ts'
-import { keysResource } from '../../../jwt/observatory/observatory.ts'
-import {
-  boolField,
-  convertFields,
-  lowerStringField,
-  mapField,
-  stringField,
-} from '../../../lib/text/fields.ts'
+import { refuse } from '../../../errors.ts'
+import { loginPlace, type Resource, resource } from '../../../http/resource/resource.ts'
+import { checkMaySee, checkMayWriteRole, explainSiblings } from '../../../jwt/history/explain-siblings.ts'
+import { convertFields, lowerStringField, mapField, stringField } from '../../../lib/text/fields.ts'
 import type { JsonObject } from '../../../lib/text/json.ts'
 import {
   type Asking,
@@ -27,9 +13,7 @@ import {
   type Explained,
   explainedBy,
   explainedFailure,
-  failureResources,
   foundFailure,
-  maySendExplain,
   shownExplanation,
 } from '../../../logins/explain/explain-replies.ts'
 import type { Proposal } from '../../../logins/explain/explained.ts'
@@ -65,28 +49,6 @@ const explainInput = failureInput.extend({
   ),
   ...scopeFields,
 })
-const statusInput = z.object({ refresh: boolField.describe('Ask the cluster now') })
-const lintInput = z.object({ role: lowerStringField.describe('Only this role') })
-
-/** Whether the caller may learn what this role expects. */
-const maySeeRole = (exchange: Asking, role: string): boolean =>
-  role === '' || mayReach(exchange, { operation: 'read', path: `role/${role}`, canonical: toLower })
-
-const maySeeConfig = (exchange: Asking): boolean => mayReach(exchange, { operation: 'read', path: 'config' })
-
-const toLower = (below: string): string => below.toLowerCase()
-
-/** Whether the caller may explain refused logins of this role. */
-const mayExplain = (exchange: Asking, role: string): boolean =>
-  maySendExplain(exchange) &&
-  maySend(exchange, { operation: 'read', path: 'config' }) &&
-  (role === '' || maySend(exchange, { operation: 'read', path: `role/${role}`, canonical: toLower }))
-
-/** What is explained quotes the role and the configuration. */
-function checkMaySee(exchange: Asking, role: string): void {
-  if (!maySeeRole(exchange, role) || !maySeeConfig(exchange)) throw fail('denied', 'permission denied')
-}
-
 type WithProposals = { readonly proposals: readonly Proposal[] }
 
 /** How the logins of a mount explain themselves. docs/contract/kubernetes.md#explain */
@@ -114,8 +76,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
     const before = await method.rolesOf(mount).find(name)
     if (fields === null) return before
     if (name === '') throw refuse('invalid', "'role_fields' needs a role")
-    // a right to explain is no right to make a role up, which decides what others are asked
-    checkMaySend(exchange, { operation: 'update', path: `role/${name}`, fields, canonical: toLower })
+    checkMayWriteRole(exchange, name, fields)
     return writtenRole({ method, mount }, name, before, convertFields(roleFields, fields).values)
   }
   return [
@@ -158,40 +119,20 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
         },
       },
     }),
-    ...failureResources({
+    ...explainSiblings({
       failuresOf: (mount) => method.failuresOf(mount),
-      isSeen: (exchange, { role }) => maySeeRole(exchange, role),
-      mayExplain: (exchange, { existingRole }) => mayExplain(exchange, existingRole),
-      checkMayList: (exchange) => checkMayReach(exchange, { operation: 'read', path: 'config' }),
-    }),
-    resource('/status', {
-      help: 'The cluster, whose token asks it, and how its last review ended.',
-      read: {
-        summary: 'Read the state of the method',
-        ...answers.status,
-        input: statusInput,
-        handle: async (exchange) => {
-          checkMayReach(exchange, { operation: 'read', path: 'config' })
-          return { data: await statusOf(method, exchange.mount, exchange.input) }
-        },
+      status: {
+        help: 'The cluster, whose token asks it, and how its last review ended.',
+        answer: answers.status,
+        refreshes: 'Ask the cluster now',
+        read: (mount, refresh) => statusOf(method, mount, { refresh }),
       },
-    }),
-    keysResource((mount, refresh) => method.keys(mount, refresh)),
-    resource('/lint', {
-      help: 'Settings that are valid but probably not intended.',
-      read: {
+      keys: (mount, refresh) => method.keys(mount, refresh),
+      lint: {
+        help: 'Settings that are valid but probably not intended.',
         summary: 'Look for mistakes in roles and configuration',
-        ...answers.findings,
-        input: lintInput,
-        handle: async (exchange) => {
-          const { mount, input } = exchange
-          if (input.role !== '') checkMaySee(exchange, input.role)
-          const exists = (name: string) => policyExists(name, mount.namespace)
-          const findings = await method.lint(mount, { role: input.role, exists })
-          const isSeen = ({ role }: { role: string }) =>
-            role === '' ? maySeeConfig(exchange) : maySeeRole(exchange, role)
-          return findings && { data: { findings: findings.filter(isSeen) } }
-        },
+        find: (mount, role) =>
+          method.lint(mount, { role, exists: (name) => policyExists(name, mount.namespace) }),
       },
     }),
   ]
