@@ -1,3 +1,9 @@
+import { checkAssignable, sanitize } from '../../core/tokens/store/policy-names.ts'
+import { loginTerms, type TokenSettings } from '../../core/tokens/store/token-fields.ts'
+import { checkLoginType, loginTokenType } from '../../core/tokens/store/token-type.ts'
+import { ServiceError } from '../../errors.ts'
+import { checkNamed } from '../../logins/refusals/refusal.ts'
+
 /** The outcome of one check of a remembered login. */
 export type Verdict = {
   /** The check, as `explain` names it. */
@@ -72,3 +78,20 @@ export function judgedNowBy({ refused, unknown: open, made }: Judged): JudgedNow
     now_checks: names.flatMap((name) => worst.find((one) => one.name === name) ?? []),
   }
 }
+
+/** The core's refusal of every login with these settings; undefined if it would refuse none. */
+export function coreRefusal(settings: TokenSettings, mountType: string | undefined): Verdict | undefined {
+  const terms = loginTerms(settings)
+  try {
+    checkLoginType(loginTokenType(mountType, terms), terms)
+    const policies = sanitize(terms.policies, false)
+    if (policies.includes('root')) return refusedFor('policy_forbidden')
+    checkAssignable(policies)
+    return undefined
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error
+    return refusedFor(error.reason ?? 'policy_forbidden')
+  }
+}
+
+const refusedFor = (reason: string): Verdict => verdict(checkNamed(reason), { reason, text: '' })

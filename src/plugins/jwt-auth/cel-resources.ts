@@ -12,6 +12,7 @@ import {
   resource,
 } from '../../http/resource/resource.ts'
 import { guardField, made } from '../../jwt/history/tried-change.ts'
+import { whatIfResource } from '../../jwt/history/what-if-resources.ts'
 import { parseStrictObject } from '../../jwt/jws/strict-json.ts'
 import { lowerStringField, mapField, mapOrTextField, stringField, timeField } from '../../lib/text/fields.ts'
 import { type JsonValue, jsonNumber, stringifyJson } from '../../lib/text/json.ts'
@@ -116,6 +117,15 @@ export const celResources = ({
       summary: 'Delete a CEL role',
       handle: (exchange) => made(exchange, celRoleRemoval(method, exchange.mount, roleName(exchange.params))),
     },
+  }),
+  whatIfResource('/cel/role/:name/what-if', {
+    subject: 'CEL role',
+    summary: 'Try a write of a CEL role on recent logins',
+    input: celRoleFields,
+    change: ({ mount, params, input }) =>
+      celReplacement(method, { mount, name: roleName(params) }, input, (policy) =>
+        policyExists(policy, mount.namespace),
+      ),
   }),
   resource('/cel/login', {
     help: 'Log in with a signed JWT, by the program of a CEL role.',

@@ -1,9 +1,10 @@
 import type { HistoryStore } from '../../core/history/history-store.ts'
-import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
+import { type Exchange, nameList, type Resource, resource } from '../../http/resource/resource.ts'
 import { guardField, made } from '../../jwt/history/tried-change.ts'
+import { whatIfResource } from '../../jwt/history/what-if-resources.ts'
 import { answers } from './config/answers.ts'
 import { configInput, shownConfig } from './config/jwt-config.ts'
-import { roleFields, roleForm, shownRole } from './config/role.ts'
+import { type RoleRecord, roleFields, roleForm, shownRole } from './config/role.ts'
 import { sourceProblem } from './explain/status.ts'
 import type { JwtMethod } from './method.ts'
 import { configChange, roleChange, roleRemoval } from './what-if/tried-changes.ts'
@@ -21,7 +22,7 @@ MFkwEwYHKoZIzj0CAQYIKoZIzj0DAQcDQgAEGzU7+bC09zmGKXXyYAr3zxVQBRr6
 8aCcOdblTVB0bdDd/s/3SCnHHLUkBgsaDdhdDtYAxL7dtKJMg91fDcMWlA==
 -----END PUBLIC KEY-----`
 
-/** `config` and `role`. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
+/** `config` and `role`, and what-ifs of their writes. docs/contract/jwt.md#configuration, docs/contract/jwt.md#roles */
 export const configResources = ({ method, history: store, policyExists }: Parts): Resource[] => [
   resource('/config', {
     help: 'The keys that verify tokens, and the OpenID provider.',
@@ -100,14 +101,8 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
         ],
       }),
       handle: (exchange) => {
-        const { call, mount, params, input } = exchange
-        const { guard, ...sent } = input
-        const write = {
-          sent,
-          unknown: call.converted?.unknown ?? [],
-          policyExists: (name: string) => policyExists(name, mount.namespace),
-        }
-        return made(exchange, roleChange(method, mount, roleName(params), write), guard)
+        const { guard, ...sent } = exchange.input
+        return made(exchange, roleWrite({ method, policyExists }, exchange, sent), guard)
       },
     },
     delete: {
@@ -115,6 +110,33 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
       handle: (exchange) => made(exchange, roleRemoval(method, exchange.mount, roleName(exchange.params))),
     },
   }),
+  whatIfResource('/role/:name/what-if', {
+    subject: 'role',
+    summary: 'Try a write of a role on recent logins',
+    input: roleFields.meta({
+      examples: [{ role_type: 'jwt', bound_audiences: ['https://vault.example.com'] }],
+    }),
+    change: (exchange) => roleWrite({ method, policyExists }, exchange, exchange.input),
+  }),
+  whatIfResource('/config/what-if', {
+    subject: 'configuration',
+    summary: 'Try a configuration on recent logins',
+    input: configInput,
+    change: ({ mount, input }) => configChange(method, mount, input),
+  }),
 ]
+
+type Written = Pick<Exchange<unknown, { readonly name: string }>, 'call' | 'mount' | 'params'>
+
+const roleWrite = (
+  { method, policyExists }: Omit<Parts, 'history'>,
+  { call, mount, params }: Written,
+  sent: RoleRecord,
+) =>
+  roleChange(method, mount, roleName(params), {
+    sent,
+    unknown: call.converted?.unknown ?? [],
+    policyExists: (name) => policyExists(name, mount.namespace),
+  })
 
 const roleName = ({ name }: { name: string }): string => name.toLowerCase()

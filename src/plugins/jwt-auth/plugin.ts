@@ -3,18 +3,16 @@ import { issueLogin, type LoginRequest, planLogin } from '../../core/tokens/acts
 import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/login-reports.ts'
 import { lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
+import { keyGauges } from '../../jwt/observatory/key-gauges.ts'
 import { keyAlertReports, keyLooks } from '../../jwt/observatory/observatory.ts'
 import type { AlertKind } from '../../jwt/observatory/timeline.ts'
 import { celResources } from './cel-resources.ts'
 import { configResources } from './config-resources.ts'
 import { LoginReports as JwtReports } from './explain/login-reports.ts'
 import { explainResources } from './explain-resources.ts'
-import { jwtGauges } from './gauges.ts'
 import { loginResources } from './login-resources.ts'
 import { JwtMethod } from './method.ts'
 import { pendingLoginPrefixes } from './oidc/pending-logins.ts'
-
-import { whatIfResources } from './what-if-resources.ts'
 
 export type JwtOptions = {
   /** Most characters of a JWT; 0 is no limit. */
@@ -95,9 +93,19 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
           now: () => clock.now(),
         }),
         ...explainResources({ method, plan, policyExists }),
-        ...whatIfResources({ method, policyExists }),
       ],
-      gauges: jwtGauges(method, () => clock.now()),
+      gauges: [
+        ...keyGauges(
+          () => method.keySources(),
+          () => clock.now(),
+        ),
+        {
+          name: 'pending_logins',
+          help: 'Browser logins that wait for their callback',
+          combine: (one, other) => one + other,
+          read: () => method.pendingLogins(),
+        },
+      ],
       beginCounters: (mount) => {
         for (const each of [basic.jwt, basic.oidc])
           each.beginCounters(mount, ['internal', 'provider_unreachable'])

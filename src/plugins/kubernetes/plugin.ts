@@ -14,8 +14,6 @@ import { KubernetesReports } from './login/login-reports.ts'
 import { KubernetesMethod, type KubernetesParts } from './method.ts'
 import { configResources, loginResource } from './resources.ts'
 
-import { whatIfResources } from './what-if-resources.ts'
-
 const tidyIntervalMs = 60_000
 
 export type KubernetesOptions = Pick<KubernetesParts, 'maxJwtSize' | 'failuresKept' | 'serviceAccountDir'> & {
@@ -76,7 +74,6 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
         ...configResources({ method, history: core.history, policyExists }),
         loginResource({ method, reports, issue: (login) => issueLogin(loginParts, login) }),
         ...explainResources({ method, plan, policyExists }),
-        ...whatIfResources({ method, policyExists }),
       ],
       gauges: keyGauges(
         () => method.keySources(),

@@ -2,12 +2,20 @@ import { z } from 'zod'
 import type { HistoryStore } from '../../core/history/history-store.ts'
 import type { LoginRequest } from '../../core/tokens/acts/issue-login.ts'
 import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
-import { loginPlace, nameList, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import {
+  type Exchange,
+  loginPlace,
+  nameList,
+  type Reply,
+  type Resource,
+  resource,
+} from '../../http/resource/resource.ts'
 import { guardField, made } from '../../jwt/history/tried-change.ts'
+import { whatIfResource } from '../../jwt/history/what-if-resources.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { answers } from './answers.ts'
 import { configFields, shownConfig } from './config/config.ts'
-import { roleFields, roleForm, shownRole } from './config/role.ts'
+import { type RoleRecord, roleFields, roleForm, shownRole } from './config/role.ts'
 import type { KubernetesReports } from './login/login-reports.ts'
 import type { KubernetesMethod } from './method.ts'
 import { configChange, roleChange, roleRemoval } from './what-if/tried-changes.ts'
@@ -24,7 +32,7 @@ type ConfigParts = {
   policyExists(name: string, namespace: string): Promise<boolean>
 }
 
-/** `config`, `role` and `role/<name>`. docs/contract/kubernetes.md */
+/** `config`, `role` and `role/<name>`, and what-ifs of their writes. docs/contract/kubernetes.md */
 export const configResources = ({ method, history: store, policyExists }: ConfigParts): Resource[] => [
   resource('/config', {
     help: 'The cluster whose service accounts log in at this mount.',
@@ -86,10 +94,8 @@ export const configResources = ({ method, history: store, policyExists }: Config
       statuses: [204, 200],
       input: roleFields.extend({ guard: guardField }),
       handle: (exchange) => {
-        const { mount, params, input } = exchange
-        const { guard, ...sent } = input
-        const write = { sent, exists: (policy: string) => policyExists(policy, mount.namespace) }
-        return made(exchange, roleChange({ method, mount }, roleName(params), write), guard)
+        const { guard, ...sent } = exchange.input
+        return made(exchange, roleWrite({ method, policyExists }, exchange, sent), guard)
       },
     },
     delete: {
@@ -99,7 +105,31 @@ export const configResources = ({ method, history: store, policyExists }: Config
         made(exchange, roleRemoval({ method, mount: exchange.mount }, roleName(exchange.params))),
     },
   }),
+  whatIfResource('/role/:name/what-if', {
+    subject: 'role',
+    summary: 'Try a write of a role on recent logins',
+    input: roleFields,
+    change: (exchange) => roleWrite({ method, policyExists }, exchange, exchange.input),
+  }),
+  whatIfResource('/config/what-if', {
+    subject: 'configuration',
+    summary: 'Try a configuration on recent logins; asks nobody',
+    input: configFields,
+    change: ({ mount, input }) => configChange({ method, mount }, input),
+  }),
 ]
+
+type Written = Pick<Exchange<unknown, { readonly name: string }>, 'mount' | 'params'>
+
+const roleWrite = (
+  { method, policyExists }: Omit<ConfigParts, 'history'>,
+  { mount, params }: Written,
+  sent: RoleRecord,
+) =>
+  roleChange({ method, mount }, roleName(params), {
+    sent,
+    exists: (policy) => policyExists(policy, mount.namespace),
+  })
 
 const loginInput = z.object({
   role: stringField.describe('Role to log in with'),

@@ -1,7 +1,7 @@
 import { checkAudience, checkUnboundAudience, readGroups } from '../../../jwt/checks/claims.ts'
-import { coreRefusal } from '../../../jwt/history/core-refusal.ts'
 import { type RecalledClaims, recalledAudiences } from '../../../jwt/history/hashed-claims.ts'
 import {
+  coreRefusal,
   isSame,
   type Judged,
   judgedBy,

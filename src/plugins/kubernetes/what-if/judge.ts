@@ -1,7 +1,7 @@
 import { checkAudience } from '../../../jwt/checks/claims.ts'
-import { coreRefusal } from '../../../jwt/history/core-refusal.ts'
 import { recalledAudiences } from '../../../jwt/history/hashed-claims.ts'
 import {
+  coreRefusal,
   isSame,
   type Judged,
   judgedBy,

@@ -7,7 +7,18 @@ import {
   tokenChanges,
   when,
 } from '../../../jwt/history/field-changes.ts'
-import { isSame } from '../../../jwt/history/judged.ts'
+import { KnownValues, recalled } from '../../../jwt/history/hashed-claims.ts'
+import {
+  isSame,
+  type JudgedNow,
+  judgedBy,
+  judgedNowBy,
+  notJudged,
+  passed,
+  unknown,
+  type Verdict,
+} from '../../../jwt/history/judged.ts'
+import type { JwtFailures } from '../../../jwt/history/sent-token.ts'
 import {
   type AskedChange,
   type FieldChange,
@@ -17,8 +28,9 @@ import {
   type WhatIfPlace,
 } from '../../../jwt/history/what-if.ts'
 import type { JsonValue } from '../../../lib/text/json.ts'
+import type { ExplainedCheck } from '../../../logins/explain/explained.ts'
 import { nearMiss } from '../../../logins/refusals/hints.ts'
-import type { ReadyConfig } from '../config/config.ts'
+import { byKeys, type ReadyConfig } from '../config/config.ts'
 import { type Role, readRole } from '../config/role.ts'
 import { audiencesOf } from '../login/login.ts'
 import { judge, type Tried } from './judge.ts'
@@ -82,7 +94,7 @@ export async function configWhatIf(
 }
 
 /** The names that a role has in full. */
-export const valuesNamedBy = ({ record }: Role): string[] =>
+const valuesNamedBy = ({ record }: Role): string[] =>
   [...(record.bound_service_account_names ?? []), ...(record.bound_service_account_namespaces ?? [])].filter(
     (name) => !name.includes('*'),
   )
@@ -176,4 +188,39 @@ function configAdmitsMore(before: ReadyConfig | undefined, { config }: ReadyConf
       config.issuer === '' ? 'tokens of any issuer' : `tokens of issuer ${shortText(config.issuer)}`,
     ),
   ]
+}
+
+type KeptFailure = NonNullable<ReturnType<JwtFailures['find']>>
+
+/**
+ * How a refused login would go with a role, and the configuration, as they are now. The token is not kept, so the cluster
+ * cannot be asked about it.
+ */
+export async function judgedNow(
+  { failure, kept, trace: { checks } }: KeptFailure,
+  role: Role,
+  { mount, ready, history }: Pick<WhatIfContext, 'mount' | 'ready' | 'history'>,
+): Promise<JudgedNow> {
+  if (kept === undefined) return notJudged
+  const known = new KnownValues(await history.hash())
+  known.add([...valuesNamedBy(role), ...checks.flatMap(({ seen }) => [seen].flat())])
+  const login = {
+    path: 'login',
+    asToken: false,
+    byDefault: false,
+    address: failure.remote_address,
+    algorithm: '',
+    keyId: '',
+    matched: {},
+  } as const
+  const now = { role, ready, tokenType: mount.config.token_type }
+  const { made } = judge({ login, recalled: recalled(kept, known) }, now, { ...now, role: readRole('', {}) })
+  return judgedNowBy(judgedBy([...made, ofVoucher(checks, ready)]))
+}
+
+/** A key that verified the token still does; the cluster says anew what it thinks of each token. */
+function ofVoucher(checks: readonly ExplainedCheck[], ready: ReadyConfig | undefined): Verdict {
+  if (ready === undefined || !byKeys(ready)) return unknown('review')
+  const isVerified = checks.some(({ name, verdict }) => name === 'signature' && verdict === 'pass')
+  return isVerified ? passed('signature') : unknown('signature')
 }
