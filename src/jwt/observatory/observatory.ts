@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { Periodic } from '../../core/jobs/background.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import { checkMayReach, type Resource, resource } from '../../http/resource/resource.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
@@ -22,14 +21,6 @@ export const keyAlertReports =
     counter.keyAlert(path, kind)
     log.warn({ event: 'key_alert', mount: path, kind, url, detail: text }, 'keys of an issuer need a look')
   }
-
-/** Looks at the key sources of a mount type once a minute. */
-export const keyLooks = (log: { readonly error: LogLine }, run: (stopping: AbortSignal) => Promise<void>) =>
-  new Periodic({
-    run,
-    intervalMs: 60_000,
-    onError: (err) => log.error({ event: 'work_failed', err }, 'could not record the keys of issuers'),
-  })
 
 const keysInput = z.object({ refresh: boolField.describe('Fetch discovery document and keys now') })
 

@@ -79,7 +79,7 @@ type Unsaved = { readonly named: string; readonly isCel: boolean; readonly field
 export function explainResources({ method, plan, policyExists }: ExplainRouteParts): Resource[] {
   const shownFailure = async (exchange: Asking, requestId: string): Promise<Reply> => {
     const { mount } = exchange
-    const found = foundFailure(method.failuresOf(mount), requestId)
+    const found = foundFailure(method.places.of(mount).failures, requestId)
     checkMaySee(exchange, roleOfFailure(found.failure))
     const explained = withoutHiddenRoles(exchange, explainedFailure(found), found.failure.path)
     const isCel = explained.path === 'cel/login'
@@ -175,14 +175,14 @@ export function explainResources({ method, plan, policyExists }: ExplainRoutePar
       },
     }),
     ...explainSiblings({
-      failuresOf: (mount) => method.failuresOf(mount),
+      failuresOf: (mount) => method.places.of(mount).failures,
       status: {
         help: 'Where keys come from, whether they could be fetched, and recent logins.',
         answer: explainAnswers.status,
         refreshes: 'Fetch discovery document and keys now',
         read: (mount, refresh) => method.status(mount, refresh),
       },
-      keys: (mount, refresh) => method.keys(mount, refresh),
+      keys: (mount, refresh) => method.places.keys(mount, refresh),
       lint: {
         help: 'Role settings that are valid but probably not intended.',
         summary: 'Look for mistakes in roles',

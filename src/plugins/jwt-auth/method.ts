@@ -2,7 +2,6 @@ import type { ViewEntry } from '../../core/barrier/view.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { PresentedJwt, TokenLogin } from '../../core/mounts/mount-type.ts'
-import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
 import type { LoginAuth } from '../../core/tokens/acts/issue-login.ts'
@@ -14,28 +13,26 @@ import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { ServiceError } from '../../errors.ts'
-import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
-import { LoginHistory, type NotedLogin } from '../../jwt/history/login-history.ts'
+import { historyDaysWarnings } from '../../jwt/history/history-days.ts'
+import {
+  LoginMounts,
+  type MemoryParts,
+  type MountMemory,
+  type OpenedMount,
+} from '../../jwt/history/login-mounts.ts'
 import { type JwtFailures, sentToken } from '../../jwt/history/sent-token.ts'
-import { whatIfTurns } from '../../jwt/history/tried-change.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
-import type { KeysetSource } from '../../jwt/keys/keyset.ts'
 import { KnownTokens } from '../../jwt/keys/known-tokens.ts'
 import { SharedSources } from '../../jwt/keys/shared-sources.ts'
 import { thumbprintOf } from '../../jwt/keys/thumbprint.ts'
-import { KeyWatch } from '../../jwt/observatory/key-watch.ts'
-import { keyTimeline, type ObservedKeys, watchKeys } from '../../jwt/observatory/observed-keys.ts'
-import type { KeyAlert } from '../../jwt/observatory/timeline.ts'
+import type { ObservedKeys } from '../../jwt/observatory/observed-keys.ts'
 import type { Buckets } from '../../lib/concurrency/buckets.ts'
-import type { Limiter } from '../../lib/concurrency/limiter.ts'
-import type { Clock } from '../../lib/system/clock.ts'
-import type { Random } from '../../lib/system/random.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { Explanation } from '../../logins/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../logins/explain/explained.ts'
-import { LoginFailures, maxRecordedToken, secondLooks } from '../../logins/explain/login-failures.ts'
+import { maxRecordedToken, secondLooks } from '../../logins/explain/login-failures.ts'
 import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
 import { CelEvaluator, type Evaluation } from './cel/evaluator.ts'
 import type { Outcome } from './cel/outcome.ts'
@@ -84,11 +81,9 @@ import {
 
 const dayMs = 86_400_000
 
-export type JwtMethodParts = {
+export type JwtMethodParts = MemoryParts & {
   readonly mounts: Pick<MountStore, 'viewOf' | 'table' | 'onChange' | 'beforeChange' | 'whileUnchanged'>
   readonly outbound: OutboundClient
-  readonly clock: Clock
-  readonly random: Random
   readonly log: ConfigLog & FlowLog
   readonly systemTtl: TtlBounds
   readonly spent: ReplayStore
@@ -97,12 +92,7 @@ export type JwtMethodParts = {
   readonly caches?: CacheUses
   /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
-  /** Most refused logins remembered per mount. */
-  readonly failuresKept: number
   readonly keepsSignatures: boolean
-  /** Called for each fetch of keys or of a discovery document. */
-  onFetch(mount: Mount, succeeded: boolean): void
-  onKeyAlert(mount: Mount, alert: KeyAlert, url: string): void
 }
 
 /** Whose turn it is when a program is evaluated. */
@@ -119,27 +109,23 @@ export type RoleWrite = {
   policyExists(name: string): Promise<boolean>
 }
 
-type Place = Disposable & {
-  readonly state: MountState
-  readonly pending: PendingLogins
-  readonly waits: ProviderWaits
-  readonly failures: JwtFailures
-  readonly history: LoginHistory
-  readonly keyWatch: KeyWatch
-  /** Of what-ifs. */
-  readonly turns: Limiter
-  /** Milliseconds since the epoch. */
-  lastLoginAt: number | undefined
-  lastRefusalAt: number | undefined
-  /** The most recently refused configuration, until one is accepted. */
-  refusedConfig: RefusedConfig | undefined
-}
+type Place = MountMemory &
+  Disposable & {
+    readonly state: MountState
+    readonly pending: PendingLogins
+    readonly waits: ProviderWaits
+    /** Milliseconds since the epoch. */
+    lastLoginAt: number | undefined
+    lastRefusalAt: number | undefined
+    /** The most recently refused configuration, until one is accepted. */
+    refusedConfig: RefusedConfig | undefined
+  }
 
 /** The JWT method for all of its mounts. */
 export class JwtMethod {
   readonly #parts: JwtMethodParts
   readonly #keysetParts: Omit<MountStateParts, 'onFetch'>
-  readonly #places: PerMount<Place>
+  readonly places: LoginMounts<Place>
   /** Refused JWT logins whose checks are recorded, per mount. */
   readonly #traces: Buckets
   readonly #evaluator: CelEvaluator
@@ -149,7 +135,11 @@ export class JwtMethod {
 
   constructor(parts: JwtMethodParts) {
     this.#parts = parts
-    this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
+    this.places = new LoginMounts<Place>(parts, {
+      plugin: 'jwt',
+      open: (opened) => this.#open(opened),
+      observe: observedKeys,
+    })
     this.issuers = new TokenIssuers({
       ...parts,
       knownConfig: async (mount) => (await this.stateOf(mount).findConfig())?.config,
@@ -174,39 +164,27 @@ export class JwtMethod {
 
   /** Configuration and roles of a mount. */
   stateOf(mount: Mount): MountState {
-    return this.#places.of(mount).state
+    return this.places.of(mount).state
   }
 
-  #open(mount: Mount): Place {
-    const { clock, random, mounts, shared, failuresKept: kept } = this.#parts
-    const view = mounts.viewOf(mount)
-    const onFetch = (succeeded: boolean) =>
-      this.#parts.onFetch(mounts.table.byUuid(mount.uuid) ?? mount, succeeded)
+  #open({ mount, view, memory, onFetch }: OpenedMount): Place {
+    const { clock, random, shared } = this.#parts
     const state = new MountState(view, {
       ...this.#keysetParts,
       onFetch,
       onConfig: () => this.issuers.outdate(mount),
     })
-    const plain = view.view('', { numbers: 'plain' })
-    const failures: JwtFailures = new LoginFailures({ view: plain, clock, random, kept })
     return {
+      ...memory,
       state,
       pending: new PendingLogins({
         view: view.view('', { numbers: 'plain', isUncopied: true }),
         clock,
         random,
         isShared: shared !== undefined,
-        onAbandoned: (login) => failures.add(abandoned(login)),
+        onAbandoned: (login) => memory.failures.add(abandoned(login)),
       }),
       waits: new ProviderWaits(),
-      failures,
-      keyWatch: new KeyWatch({
-        view: view.view('', { numbers: 'plain', isUncopied: true }),
-        clock,
-        onAlert: (alert, url) => this.#parts.onKeyAlert(mounts.table.byUuid(mount.uuid) ?? mount, alert, url),
-      }),
-      history: new LoginHistory({ view: plain, clock, random }),
-      turns: whatIfTurns(),
       lastLoginAt: undefined,
       lastRefusalAt: undefined,
       refusedConfig: undefined,
@@ -230,7 +208,7 @@ export class JwtMethod {
     input: ConfigInput,
     check: (stored: Config | undefined) => void = () => {},
   ): Promise<string[]> {
-    const place = this.#places.of(mount)
+    const place = this.places.of(mount)
     const { warnings, unchecked } = await this.#checkedConfig(input, place)
     const { state } = place
     const put = (entryOf: () => Promise<ViewEntry>) => this.issuers.put(mount, input.bound_issuer, entryOf)
@@ -302,7 +280,7 @@ export class JwtMethod {
 
   /** The state that a change of this mount is tried on. */
   memoryOf(mount: Mount) {
-    const { state, history, failures, turns } = this.#places.of(mount)
+    const { state, history, failures, turns } = this.places.of(mount)
     return { mount, state, history, failures, turns, now: this.#parts.clock.now() }
   }
 
@@ -311,29 +289,17 @@ export class JwtMethod {
     if (accepted === undefined) return auth
     const { token, keyset } = accepted
     if (token.signer !== undefined && keyset !== undefined)
-      this.#places.of(mount).keyWatch.noteLogin(thumbprintOf(token.signer), keyset)
-    return this.#remembered(mount, auth, notedLogin(auth, accepted, how))
-  }
-
-  /** The login with what its mount remembers of it. */
-  #remembered(mount: Mount, auth: LoginAuth, noted: NotedLogin): LoginAuth {
-    const memory = this.#places.of(mount).history.note(noted, historyDays(mount))
-    return memory === undefined ? auth : { ...auth, memory }
+      this.places.of(mount).keyWatch.noteLogin(thumbprintOf(token.signer), keyset)
+    return this.places.remembered(mount, auth, notedLogin(auth, accepted, how))
   }
 
   /** A login that ended in a browser, with what its mount remembers of it. */
   rememberedBrowserLogin(mount: Mount, auth: LoginAuth, attempt: Attempt, address: string): LoginAuth {
     const { signer, flow } = attempt
     if (signer !== undefined && flow.ready !== undefined)
-      this.#places.of(mount).keyWatch.noteLogin(signer, flow.ready.keyset)
+      this.places.of(mount).keyWatch.noteLogin(signer, flow.ready.keyset)
     const noted = notedBrowserLogin(auth, attempt, address)
-    return noted === undefined ? auth : this.#remembered(mount, auth, noted)
-  }
-
-  /** Keeps the memory of logins within its bound. */
-  async tidyAddedLogins(): Promise<void> {
-    for (const { mount, kept } of this.#places.all())
-      if (!mount.tainted) await kept.history.tidyAdded(historyDays(mount))
+    return noted === undefined ? auth : this.places.remembered(mount, auth, noted)
   }
 
   /**
@@ -384,21 +350,16 @@ export class JwtMethod {
     return explainLogin(input, { ...this.#contextOf(mount), evaluate, ...preview })
   }
 
-  /** The refused logins of a mount. docs/explain.md */
-  failuresOf(mount: Mount): JwtFailures {
-    return this.#places.of(mount).failures
-  }
-
   /** The role of a login that sent this `role`; empty if the login has none. */
   async loginRole(mount: Mount, sent: JsonValue): Promise<string> {
     const named = toLowerText(sent)
     if ('error' in named) return ''
-    return named.value || ((await this.#places.of(mount).state.findConfig())?.config.default_role ?? '')
+    return named.value || ((await this.places.of(mount).state.findConfig())?.config.default_role ?? '')
   }
 
   /** The facts about a mount that login reports need. */
   reportedMount(mount: Mount): ReportedMount {
-    const place = this.#places.of(mount)
+    const place = this.places.of(mount)
     return {
       failures: place.failures,
       requestedRole: async (named, path) => {
@@ -426,30 +387,16 @@ export class JwtMethod {
     }
   }
 
-  /** Of the mounts used since the start, whose keys are in memory. */
-  async keySources(): Promise<readonly { mount: Mount; sources: readonly KeysetSource[] }[]> {
-    return Promise.all(
-      this.#used().map(async ({ mount, kept }) => ({
-        mount,
-        sources: (await kept.state.findConfig())?.keyset.sources() ?? [],
-      })),
-    )
-  }
-
   /** How many browser logins wait, at the mounts used since the start. */
   async pendingLogins(): Promise<readonly { mount: Mount; value: number }[]> {
     return Promise.all(
-      this.#used().map(async ({ mount, kept }) => ({ mount, value: await kept.pending.total() })),
+      this.places.used().map(async ({ mount, kept }) => ({ mount, value: await kept.pending.total() })),
     )
-  }
-
-  #used() {
-    return this.#places.all().filter(({ mount }) => !mount.tainted)
   }
 
   /** Fetches keys first if `refresh` is set. docs/explain.md */
   async status(mount: Mount, refresh: boolean): Promise<object> {
-    const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.#places.of(mount)
+    const { state, pending, lastLoginAt, lastRefusalAt, refusedConfig } = this.places.of(mount)
     const ready = await state.findConfig()
     if (refresh) await ready?.keyset.refresh()
     return shownStatus({
@@ -460,21 +407,6 @@ export class JwtMethod {
       refusedConfig,
       now: this.#parts.clock.now(),
     })
-  }
-
-  /** The keys of the sources since they are known. docs/contract/key-sources.md */
-  async keys(mount: Mount, refresh: boolean): Promise<object> {
-    return keyTimeline(await observedKeys(this.#places.of(mount)), refresh)
-  }
-
-  /** Looks at the keys of all mounts used since the start. */
-  watchKeys(stopping: AbortSignal): Promise<void> {
-    const mounts = this.#used().map(
-      ({ kept }) =>
-        () =>
-          observedKeys(kept),
-    )
-    return watchKeys(mounts, { now: () => this.#parts.clock.now(), stopping })
   }
 
   /** docs/contract/jwt.md#login-in-this-order */
@@ -560,7 +492,7 @@ export class JwtMethod {
     input: AuthorizeInput,
     login: Pick<AuthorizeContext, 'remoteAddress' | 'signal' | 'attempt'>,
   ): Promise<Authorization> {
-    return authorize(input, { ...this.#places.of(mount), outbound: this.#parts.outbound, ...login })
+    return authorize(input, { ...this.places.of(mount), outbound: this.#parts.outbound, ...login })
   }
 
   /** docs/contract/oidc.md#the-page-of-a-form */
@@ -590,7 +522,7 @@ export class JwtMethod {
   ): Promise<Result> {
     const { log } = this.#parts
     const { limits } = this.#keysetParts
-    const { pending, waits } = this.#places.of(mount)
+    const { pending, waits } = this.places.of(mount)
     const context = { ...this.#contextOf(mount), pending, limits, log, ...request }
     // before the state is spent, so that a refused caller can retry
     return waits.run(request.remoteAddress, () => step(context))
@@ -602,13 +534,9 @@ export class JwtMethod {
    */
   async sweep(): Promise<void> {
     const { mounts, spent } = this.#parts
-    for (const mount of mounts.table.all()) {
-      if (mount.plugin === 'jwt' && !mount.tainted) await this.#places.of(mount).pending.sweep()
-    }
+    for (const { kept } of this.places.all()) await kept.pending.sweep()
     await spent.sweep((uuid) => this.#toleranceAt(mounts.table.byUuid(uuid)))
-    for (const mount of mounts.table.all())
-      if (mount.plugin === 'jwt' && !mount.tainted)
-        await this.#places.of(mount).history.tidyDue(historyDays(mount))
+    await this.places.tidyLogins()
   }
 
   /**

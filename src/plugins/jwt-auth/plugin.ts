@@ -4,7 +4,7 @@ import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/logi
 import { lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { keyGauges } from '../../jwt/observatory/key-gauges.ts'
-import { keyAlertReports, keyLooks } from '../../jwt/observatory/observatory.ts'
+import { keyAlertReports } from '../../jwt/observatory/observatory.ts'
 import type { AlertKind } from '../../jwt/observatory/timeline.ts'
 import { celResources } from './cel-resources.ts'
 import { configResources } from './config-resources.ts'
@@ -64,12 +64,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       intervalMs: sweepIntervalMs,
       onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove expired logins'),
     })
-    const keyWatch = keyLooks(log, (stopping) => method.watchKeys(stopping))
-    const trimmer = new Periodic({
-      run: () => method.tidyAddedLogins(),
-      intervalMs: sweepIntervalMs,
-      onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove remembered logins'),
-    })
+    const background = [sweeper, ...method.places.background(log)]
     const reportsOf = (method: string) => new LoginReports({ method, log, counter: metrics, fullPathOf })
     const basic = { jwt: reportsOf('jwt'), oidc: reportsOf('oidc') }
     const reports = new JwtReports({ reportedMount: (mount) => method.reportedMount(mount), log, basic })
@@ -96,7 +91,7 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       ],
       gauges: [
         ...keyGauges(
-          () => method.keySources(),
+          () => method.places.keySources(),
           () => clock.now(),
         ),
         {
@@ -116,15 +111,11 @@ export const jwtPlugin = (options: JwtOptions): PluginDefinition => ({
       renewalTerms: method.renewalTerms.bind(method),
       tuned: method.tuned.bind(method),
       start: () => {
-        sweeper.start()
-        trimmer.start()
-        keyWatch.start()
+        for (const one of background) one.start()
       },
       settle: () => method.sweep(),
       [Symbol.asyncDispose]: async () => {
-        await sweeper[Symbol.asyncDispose]()
-        await trimmer[Symbol.asyncDispose]()
-        await keyWatch[Symbol.asyncDispose]()
+        for (const one of background) await one[Symbol.asyncDispose]()
       },
     }
   },

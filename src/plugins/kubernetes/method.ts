@@ -1,7 +1,5 @@
 import { stat } from 'node:fs/promises'
 import type { Mount } from '../../core/mounts/mount.ts'
-import type { MountStore } from '../../core/mounts/mount-store.ts'
-import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { OutboundClient } from '../../core/outbound/outbound.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
 import { StoredRoles } from '../../core/records/stored-roles.ts'
@@ -12,23 +10,20 @@ import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { loginTerms, renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { loginTokenType, tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse, ServiceError } from '../../errors.ts'
-import { historyDays, historyDaysWarnings } from '../../jwt/history/history-days.ts'
-import { LoginHistory } from '../../jwt/history/login-history.ts'
-import type { JwtFailures } from '../../jwt/history/sent-token.ts'
-import { whatIfTurns } from '../../jwt/history/tried-change.ts'
+import { historyDaysWarnings } from '../../jwt/history/history-days.ts'
+import {
+  LoginMounts,
+  type MemoryParts,
+  type MountMemory,
+  type OpenedMount,
+} from '../../jwt/history/login-mounts.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
 import type { Keyset, KeysetSource } from '../../jwt/keys/keyset.ts'
 import { pinFindings } from '../../jwt/keys/pins.ts'
 import { thumbprintOf } from '../../jwt/keys/thumbprint.ts'
-import { KeyWatch } from '../../jwt/observatory/key-watch.ts'
-import { keyTimeline, type ObservedKeys, watchKeys } from '../../jwt/observatory/observed-keys.ts'
-import type { KeyAlert } from '../../jwt/observatory/timeline.ts'
-import type { Limiter } from '../../lib/concurrency/limiter.ts'
-import type { Clock } from '../../lib/system/clock.ts'
-import type { Random } from '../../lib/system/random.ts'
+import type { ObservedKeys } from '../../jwt/observatory/observed-keys.ts'
 import { quoted } from '../../lib/text/go-text.ts'
-import { LoginFailures } from '../../logins/explain/login-failures.ts'
 import { checkNamed, type Refusal } from '../../logins/refusals/refusal.ts'
 import { ClusterClient, loginTimeMs } from './cluster/cluster-client.ts'
 import { type ClusterKeys, clusterKeys } from './cluster/cluster-keys.ts'
@@ -50,43 +45,31 @@ import {
 } from './login/login.ts'
 import { notedLogin, sentAccount } from './what-if/noted-login.ts'
 
-export type KubernetesParts = {
-  readonly mounts: Pick<MountStore, 'viewOf' | 'table'>
+export type KubernetesParts = MemoryParts & {
   readonly outbound: OutboundClient
-  readonly clock: Clock
-  readonly random: Random
   readonly systemTtl: TtlBounds
   readonly caches?: CacheUses
   /** Most characters of a JWT; 0 is no limit. */
   readonly maxJwtSize: number
-  /** Most refused logins remembered per mount. */
-  readonly failuresKept: number
   /** The folder of the own service account's token and authority. */
   readonly serviceAccountDir: string
-  /** Called for each fetch of keys. */
-  onFetch(mount: Mount, succeeded: boolean): void
-  onKeyAlert(mount: Mount, alert: KeyAlert, url: string): void
 }
 
 /** A role as a write sends it. */
 export type RoleWrite = Pick<LintAsked, 'exists'> & { readonly sent: RoleRecord }
 
-type Place = Disposable & {
-  readonly config: StoredConfig
-  readonly roles: StoredRoles<Role>
-  readonly client: ClusterClient
-  readonly failures: JwtFailures
-  readonly history: LoginHistory
-  /** Of what-ifs. */
-  readonly turns: Limiter
-  readonly keyWatch: KeyWatch
-  /** The keys that verify tokens, for the configuration that they were fetched with. */
-  keys: { readonly of: ReadyConfig; readonly keyset: ClusterKeys | undefined } | undefined
-  onFetch(succeeded: boolean): void
-  lastReview: LastReview | undefined
-  /** Until then, renewals fail at once; as `performance.now()` counts. */
-  unreachableUntil: number
-}
+type Place = MountMemory &
+  Disposable & {
+    readonly config: StoredConfig
+    readonly roles: StoredRoles<Role>
+    readonly client: ClusterClient
+    /** The keys that verify tokens, for the configuration that they were fetched with. */
+    keys: { readonly of: ReadyConfig; readonly keyset: ClusterKeys | undefined } | undefined
+    onFetch(succeeded: boolean): void
+    lastReview: LastReview | undefined
+    /** Until then, renewals fail at once; as `performance.now()` counts. */
+    unreachableUntil: number
+  }
 
 /** Renewals do not wait for a cluster that was out of reach so recently. */
 const unreachableMs = 5_000
@@ -97,7 +80,7 @@ const noKeys: Pick<Keyset, 'sources' | 'refresh'> = { sources: () => [], refresh
 /** The Kubernetes method for all of its mounts. docs/contract/kubernetes.md */
 export class KubernetesMethod {
   readonly #parts: KubernetesParts
-  readonly #places: PerMount<Place>
+  readonly places: LoginMounts<Place>
   readonly #local: LocalFiles
   readonly #queue = new CheckQueue(checksAtOnce)
   readonly #turns = new Turns()
@@ -105,29 +88,24 @@ export class KubernetesMethod {
   constructor(parts: KubernetesParts) {
     this.#parts = parts
     this.#local = new LocalFiles(parts.serviceAccountDir, parts.clock)
-    this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
+    this.places = new LoginMounts<Place>(parts, {
+      plugin: 'kubernetes',
+      open: (opened) => this.#open(opened),
+      observe: (place) => this.#observed(place),
+    })
   }
 
-  #open(mount: Mount): Place {
-    const { mounts, caches, outbound, clock, random, failuresKept: kept } = this.#parts
-    const all = mounts.viewOf(mount)
+  #open({ view: all, memory, onFetch }: OpenedMount): Place {
+    const { caches, outbound } = this.#parts
     const view = all.view('', { numbers: 'plain' })
-    const current = () => mounts.table.byUuid(mount.uuid) ?? mount
     const config = new StoredConfig(view)
     const roles = new StoredRoles({ view, prefix: 'role/', read: readRole, caches })
     return {
+      ...memory,
       config,
       roles,
       client: new ClusterClient({ outbound, local: this.#local }),
-      failures: new LoginFailures({ view, clock, random, kept }),
-      history: new LoginHistory({ view, clock, random }),
-      keyWatch: new KeyWatch({
-        view: all.view('', { numbers: 'plain', isUncopied: true }),
-        clock,
-        onAlert: (alert, url) => this.#parts.onKeyAlert(current(), alert, url),
-      }),
-      onFetch: (succeeded) => this.#parts.onFetch(current(), succeeded),
-      turns: whatIfTurns(),
+      onFetch,
       keys: undefined,
       lastReview: undefined,
       unreachableUntil: 0,
@@ -139,15 +117,15 @@ export class KubernetesMethod {
   }
 
   configRecordOf(mount: Mount): string {
-    return this.#places.of(mount).config.recordKey
+    return this.places.of(mount).config.recordKey
   }
 
   rolesOf(mount: Mount): StoredRoles<Role> {
-    return this.#places.of(mount).roles
+    return this.places.of(mount).roles
   }
 
   configOf(mount: Mount): Promise<ReadyConfig | undefined> {
-    return this.#places.of(mount).config.find()
+    return this.places.of(mount).config.find()
   }
 
   /** Replaces the configuration after its checks; returns the warnings. Asks nobody. `check` may throw. */
@@ -157,7 +135,7 @@ export class KubernetesMethod {
     check?: (stored: Config | undefined) => void,
   ): Promise<string[]> {
     await this.checkConfig(sent)
-    const place = this.#places.of(mount)
+    const place = this.places.of(mount)
     await place.config.write(storedConfig(sent), this.#parts.clock.now(), check)
     // what was said of another cluster does not count
     place.keys = undefined
@@ -207,20 +185,8 @@ export class KubernetesMethod {
 
   /** The state that a change of this mount is tried on. */
   memoryOf(mount: Mount) {
-    const { history, roles, config, turns } = this.#places.of(mount)
+    const { history, roles, config, turns } = this.places.of(mount)
     return { mount, history, roles, config, turns, now: this.#parts.clock.now() }
-  }
-
-  /** Keeps the memory of logins within its bound. */
-  async tidyAddedLogins(): Promise<void> {
-    for (const { mount, kept } of this.#used()) await kept.history.tidyAdded(historyDays(mount))
-  }
-
-  /** Removes remembered logins that are too old. */
-  async tidyLogins(): Promise<void> {
-    for (const mount of this.#parts.mounts.table.all())
-      if (mount.plugin === 'kubernetes' && !mount.tainted)
-        await this.#places.of(mount).history.tidyDue(historyDays(mount))
   }
 
   /** Warns of roles that batch tokens keep from logging in, and of an option that does not count. */
@@ -234,7 +200,7 @@ export class KubernetesMethod {
 
   /** All findings, or those about one role; undefined if that does not exist. docs/contract/kubernetes.md#lint */
   async lint(mount: Mount, asked: Omit<LintAsked, 'tokenType'>): Promise<Finding[] | undefined> {
-    const place = this.#places.of(mount)
+    const place = this.places.of(mount)
     const { roles, config } = place
     const linted = { roles, findConfig: () => config.find(), hasLocalCa: () => this.hasLocalCa() }
     const findings = await lintMount(linted, { ...asked, tokenType: mount.config.token_type })
@@ -244,24 +210,19 @@ export class KubernetesMethod {
       : [...(await pinFindings(observed.pins, observed.keyset)), ...findings]
   }
 
-  /** The refused logins of a mount. docs/explain.md */
-  failuresOf(mount: Mount): JwtFailures {
-    return this.#places.of(mount).failures
-  }
-
   lastReviewOf(mount: Mount): LastReview | undefined {
-    return this.#places.of(mount).lastReview
+    return this.places.of(mount).lastReview
   }
 
   /** Whose token asks the cluster of a mount; undefined without a configuration. */
   async askerOf(mount: Mount): Promise<'configured' | 'file' | 'caller' | undefined> {
     const ready = await this.configOf(mount)
-    return ready && (await this.#places.of(mount).client.reviewer({ ready, jwt: '' })).kind
+    return ready && (await this.places.of(mount).client.reviewer({ ready, jwt: '' })).kind
   }
 
   /** Where the published keys come from, if they were needed already. */
   keySourcesOf(mount: Mount): readonly KeysetSource[] {
-    return this.#places.of(mount).keys?.keyset?.sources() ?? []
+    return this.places.of(mount).keys?.keyset?.sources() ?? []
   }
 
   /**
@@ -269,7 +230,7 @@ export class KubernetesMethod {
    * that logins need.
    */
   async askNow(mount: Mount, ready: ReadyConfig): Promise<string[]> {
-    const place = this.#places.of(mount)
+    const place = this.places.of(mount)
     const { bearer } = await place.client.reviewer({ ready, jwt: '' })
     const questions = this.contextOf(mount).questions(ready, bearer)
     const missing: string[] = []
@@ -287,7 +248,7 @@ export class KubernetesMethod {
   /** Without a `remoteAddress` the caller has a token, and takes no turns with strangers. */
   contextOf(mount: Mount, remoteAddress?: string): LoginContext {
     const { clock, maxJwtSize: maxTokenSize } = this.#parts
-    const place = this.#places.of(mount)
+    const place = this.places.of(mount)
     const endsAt = performance.now() + loginTimeMs
     return {
       maxTokenSize,
@@ -317,41 +278,12 @@ export class KubernetesMethod {
     return place.keys.keyset
   }
 
-  /** The keys of the sources since they are known. docs/contract/key-sources.md */
-  async keys(mount: Mount, refresh: boolean): Promise<object> {
-    return keyTimeline(await this.#observed(this.#places.of(mount)), refresh)
-  }
-
-  /** Looks at the keys of all mounts used since the start. */
-  watchKeys(stopping: AbortSignal): Promise<void> {
-    const mounts = this.#used().map(
-      ({ kept }) =>
-        () =>
-          this.#observed(kept),
-    )
-    return watchKeys(mounts, { now: () => this.#parts.clock.now(), stopping })
-  }
-
   async #observed(place: Place): Promise<ObservedKeys | undefined> {
     const ready = await place.config.find()
     if (ready === undefined) return undefined
     const { written, config } = ready
     const keyset = this.#keysOf(place, ready) ?? noKeys
     return { keyWatch: place.keyWatch, keyset, written, pins: config.allowed_key_thumbprints }
-  }
-
-  /** Of the mounts used since the start. */
-  async keySources(): Promise<readonly { mount: Mount; sources: readonly KeysetSource[] }[]> {
-    return Promise.all(
-      this.#used().map(async ({ mount, kept }) => ({
-        mount,
-        sources: (await this.#observed(kept))?.keyset.sources() ?? [],
-      })),
-    )
-  }
-
-  #used() {
-    return this.#places.all().filter(({ mount }) => !mount.tainted)
   }
 
   #noteReview(place: Place, refused: Refusal | undefined): void {
@@ -370,10 +302,9 @@ export class KubernetesMethod {
     const admitted = await examineLogin(input, this.contextOf(mount, remoteAddress), checks)
     if (admitted === undefined) throw new Error('a login was refused without being ended')
     const auth = this.grant(mount, admitted)
-    const { history, keyWatch } = this.#places.of(mount)
     const { by } = admitted.signed
-    if (by !== undefined) keyWatch.noteLogin(thumbprintOf(by.signer), by.keys)
-    return { ...auth, memory: history.note(notedLogin(auth, admitted, remoteAddress), historyDays(mount)) }
+    if (by !== undefined) this.places.of(mount).keyWatch.noteLogin(thumbprintOf(by.signer), by.keys)
+    return this.places.remembered(mount, auth, notedLogin(auth, admitted, remoteAddress))
   }
 
   grant(mount: Mount, admitted: Admitted): LoginAuth {
@@ -402,7 +333,7 @@ export class KubernetesMethod {
     role: Role,
     jwt: string | undefined,
   ): Promise<ServiceError | undefined> {
-    const place = this.#places.of(mount)
+    const place = this.places.of(mount)
     const checks = new LoginChecks({ continues: false })
     try {
       if (jwt === undefined) throw unasked('review_refused')

@@ -4,7 +4,7 @@ import { type LoginReportParts, LoginReports } from '../../core/tokens/acts/logi
 import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
 import { keyGauges } from '../../jwt/observatory/key-gauges.ts'
-import { keyAlertReports, keyLooks } from '../../jwt/observatory/observatory.ts'
+import { keyAlertReports } from '../../jwt/observatory/observatory.ts'
 import type { AlertKind } from '../../jwt/observatory/timeline.ts'
 import { toLowerText } from '../../lib/text/coercion.ts'
 import { secondLooks } from '../../logins/explain/login-failures.ts'
@@ -44,7 +44,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       basic,
       log,
       looks: secondLooks(clock),
-      failuresOf: (mount) => method.failuresOf(mount),
+      failuresOf: (mount) => method.places.of(mount).failures,
       findRole: (mount, name) => method.rolesOf(mount).find(name),
       examineRest: ({ call, mount, ...input }, checks) =>
         examineRest(input, method.contextOf(mount, call.remoteAddress), checks),
@@ -57,18 +57,13 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       const warnings = planned.login && (await core.access.warningsOf(planned.draft, planned.login.identity))
       return { ...planned, warnings: [...planned.warnings, ...(warnings ?? [])] }
     }
-    const ofMemory = {
-      intervalMs: tidyIntervalMs,
-      onError: (err: unknown) =>
-        log.error({ event: 'work_failed', err }, 'could not remove remembered logins'),
-    }
-    const trimmer = new Periodic({ ...ofMemory, run: () => method.tidyAddedLogins() })
-    const keyWatch = keyLooks(log, (stopping) => method.watchKeys(stopping))
     const sweeper = new Periodic({
-      ...ofMemory,
       job: core.jobs.job('kubernetes-sweep'),
-      run: () => method.tidyLogins(),
+      run: () => method.places.tidyLogins(),
+      intervalMs: tidyIntervalMs,
+      onError: (err) => log.error({ event: 'work_failed', err }, 'could not remove remembered logins'),
     })
+    const background = [sweeper, ...method.places.background(log)]
     return {
       resources: [
         ...configResources({ method, history: core.history, policyExists }),
@@ -76,7 +71,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
         ...explainResources({ method, plan, policyExists }),
       ],
       gauges: keyGauges(
-        () => method.keySources(),
+        () => method.places.keySources(),
         () => clock.now(),
       ),
       beginCounters: (mount) => {
@@ -90,14 +85,10 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       renewalTerms: method.renewalTerms.bind(method),
       tuned: method.tuned.bind(method),
       start: () => {
-        sweeper.start()
-        trimmer.start()
-        keyWatch.start()
+        for (const one of background) one.start()
       },
       [Symbol.asyncDispose]: async () => {
-        await sweeper[Symbol.asyncDispose]()
-        await trimmer[Symbol.asyncDispose]()
-        await keyWatch[Symbol.asyncDispose]()
+        for (const one of background) await one[Symbol.asyncDispose]()
       },
     }
   },

@@ -55,7 +55,7 @@ type WithProposals = { readonly proposals: readonly Proposal[] }
 export function explainResources({ method, plan, policyExists }: Parts): Resource[] {
   const seenFailure = async (exchange: Asking, requestId: string): Promise<Explained & WithProposals> => {
     const { mount } = exchange
-    const found = foundFailure(method.failuresOf(mount), requestId)
+    const found = foundFailure(method.places.of(mount).failures, requestId)
     checkMaySee(exchange, found.failure.role)
     const explained = explainedFailure(found)
     const role = await method.rolesOf(mount).find(explained.role)
@@ -120,14 +120,14 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
       },
     }),
     ...explainSiblings({
-      failuresOf: (mount) => method.failuresOf(mount),
+      failuresOf: (mount) => method.places.of(mount).failures,
       status: {
         help: 'The cluster, whose token asks it, and how its last review ended.',
         answer: answers.status,
         refreshes: 'Ask the cluster now',
         read: (mount, refresh) => statusOf(method, mount, { refresh }),
       },
-      keys: (mount, refresh) => method.keys(mount, refresh),
+      keys: (mount, refresh) => method.places.keys(mount, refresh),
       lint: {
         help: 'Settings that are valid but probably not intended.',
         summary: 'Look for mistakes in roles and configuration',

@@ -27,7 +27,7 @@ test('keys that logins needed are fetched again once an hour, and those of a mou
   await method.stateOf(mount).changeConfig(() => readConfig({ jwks_url: `${issuer.url}/keys` }))
   const look = async (secondsLater = 0) => {
     clock.advance(secondsLater)
-    await method.watchKeys(new AbortController().signal)
+    await method.places.watchKeys(new AbortController().signal)
     return issuer.hits.length
   }
 
