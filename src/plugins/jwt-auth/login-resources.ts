@@ -16,8 +16,11 @@ import { answers } from './config/answers.ts'
 import type { LoginOutcome, LoginReports } from './explain/login-reports.ts'
 import { type Attempt, newAttempt } from './login/flow-trace.ts'
 import type { JwtMethod } from './method.ts'
+import { finishLogin } from './oidc/callback.ts'
 import type { Page } from './oidc/pages.ts'
 import type { ProviderError } from './oidc/pending-login.ts'
+import { poll } from './oidc/poll.ts'
+import { answerPosted } from './oidc/posted.ts'
 
 const loginInput = z.object({
   role: lowerStringField.describe('Role to log in with; the configured default if empty'),
@@ -130,7 +133,9 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
         const attempt = newAttempt()
         return reports.watch({ call, mount, path: 'oidc/callback', attempt }, async () => {
           const finished = await abortWhenClientLeaves(exchange, (signal) =>
-            method.finishLogin(mount, input, { ...browserRequest(exchange), attempt, signal }),
+            method.inFlow(mount, { ...browserRequest(exchange), attempt, signal }, (context) =>
+              finishLogin(input, context),
+            ),
           )
           if ('page' in finished) return pageOutcome(finished.page, attempt)
           const auth = method.rememberedBrowserLogin(mount, finished, attempt, call.remoteAddress)
@@ -151,7 +156,9 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
             confirmation: Object.hasOwn(sent, 'confirmation') ? input.confirmation : undefined,
           }
           const page = await abortWhenClientLeaves(exchange, (signal) =>
-            method.answerPosted(mount, posted, { ...browserRequest(exchange), attempt, signal }),
+            method.inFlow(mount, { ...browserRequest(exchange), attempt, signal }, (context) =>
+              answerPosted(posted, context),
+            ),
           )
           return pageOutcome(page, attempt)
         })
@@ -175,7 +182,7 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
         const reply = await reports.watch({ call, mount, path: 'oidc/poll', attempt }, async () => {
           const { remoteAddress } = call
           const polled = await abortWhenClientLeaves(exchange, (signal) =>
-            method.poll(mount, input, { remoteAddress, attempt, signal }),
+            method.inFlow(mount, { remoteAddress, attempt, signal }, (context) => poll(input, context)),
           )
           if (typeof polled !== 'string') {
             const auth = method.rememberedBrowserLogin(mount, polled, attempt, remoteAddress)

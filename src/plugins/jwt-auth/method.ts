@@ -63,14 +63,10 @@ import {
   type AuthorizeInput,
   authorize,
 } from './oidc/authorize.ts'
-import { type CallbackInput, finishLogin } from './oidc/callback.ts'
-import type { Page } from './oidc/pages.ts'
 import type { PendingLogin } from './oidc/pending-login.ts'
 import { PendingLogins } from './oidc/pending-logins.ts'
-import { type PollInput, poll, type Waiting } from './oidc/poll.ts'
-import { answerPosted, type PostedInput } from './oidc/posted.ts'
 import { ProviderWaits } from './oidc/provider-waits.ts'
-import type { BrowserContext, FlowContext, FlowLog } from './oidc/sign-in.ts'
+import type { FlowContext, FlowLog } from './oidc/sign-in.ts'
 import {
   type Accepted,
   claimsLookedAt,
@@ -99,7 +95,6 @@ export type JwtMethodParts = MemoryParts & {
 type Asking = Pick<Client, 'address' | 'whenSilent'>
 
 type FlowRequest = Pick<FlowContext, 'remoteAddress' | 'signal' | 'attempt'>
-type BrowserRequest = FlowRequest & Pick<BrowserContext, 'providerError' | 'mountPath' | 'requestId'>
 
 /** A role as a write sends it. */
 export type RoleWrite = {
@@ -495,27 +490,8 @@ export class JwtMethod {
     return authorize(input, { ...this.places.of(mount), outbound: this.#parts.outbound, ...login })
   }
 
-  /** docs/contract/oidc.md#the-page-of-a-form */
-  answerPosted(mount: Mount, input: PostedInput, request: BrowserRequest): Promise<Page> {
-    return this.#inFlow(mount, request, (context) => answerPosted(input, context))
-  }
-
-  /** docs/contract/oidc.md#the-callback-in-this-order */
-  finishLogin(
-    mount: Mount,
-    input: CallbackInput,
-    request: BrowserRequest,
-  ): Promise<LoginAuth | { readonly page: Page }> {
-    return this.#inFlow(mount, request, (context) => finishLogin(input, context))
-  }
-
-  /** docs/contract/oidc.md#callback-modes */
-  poll(mount: Mount, input: PollInput, request: FlowRequest): Promise<LoginAuth | Waiting> {
-    return this.#inFlow(mount, request, (context) => poll(input, context))
-  }
-
   /** Runs a step of a browser login that may ask the provider. */
-  #inFlow<Request extends FlowRequest, Result>(
+  inFlow<Request extends FlowRequest, Result>(
     mount: Mount,
     request: Request,
     step: (context: FlowContext & Request) => Promise<Result>,

@@ -19,7 +19,7 @@ import {
 } from '../../jwt/history/login-mounts.ts'
 import { CheckQueue } from '../../jwt/jws/check-queue.ts'
 import { checksAtOnce } from '../../jwt/jws/signature.ts'
-import type { Keyset, KeysetSource } from '../../jwt/keys/keyset.ts'
+import type { Keyset } from '../../jwt/keys/keyset.ts'
 import { pinFindings } from '../../jwt/keys/pins.ts'
 import { thumbprintOf } from '../../jwt/keys/thumbprint.ts'
 import type { ObservedKeys } from '../../jwt/observatory/observed-keys.ts'
@@ -116,18 +116,6 @@ export class KubernetesMethod {
     }
   }
 
-  configRecordOf(mount: Mount): string {
-    return this.places.of(mount).config.recordKey
-  }
-
-  rolesOf(mount: Mount): StoredRoles<Role> {
-    return this.places.of(mount).roles
-  }
-
-  configOf(mount: Mount): Promise<ReadyConfig | undefined> {
-    return this.places.of(mount).config.find()
-  }
-
   /** Replaces the configuration after its checks; returns the warnings. Asks nobody. `check` may throw. */
   async putConfig(
     mount: Mount,
@@ -173,7 +161,7 @@ export class KubernetesMethod {
     check: (stored: RoleRecord | undefined) => void = () => {},
   ): Promise<string[]> {
     const bounds = this.boundsOf(mount)
-    const role = await this.rolesOf(mount).change(name, (stored) => {
+    const role = await this.places.of(mount).roles.change(name, (stored) => {
       check(stored?.record)
       return changedRole(stored?.record, sent, bounds)
     })
@@ -192,7 +180,7 @@ export class KubernetesMethod {
   /** Warns of roles that batch tokens keep from logging in, and of an option that does not count. */
   async tuned(...mounts: [before: Mount, now: Mount]): Promise<string[]> {
     const ofType = await tunedTypeWarnings(mounts, async () => {
-      const roles = this.rolesOf(mounts[1])
+      const roles = this.places.of(mounts[1]).roles
       return { names: await roles.names(), find: async (name) => (await roles.find(name))?.record }
     })
     return [...ofType, ...historyDaysWarnings(...mounts)]
@@ -210,19 +198,10 @@ export class KubernetesMethod {
       : [...(await pinFindings(observed.pins, observed.keyset)), ...findings]
   }
 
-  lastReviewOf(mount: Mount): LastReview | undefined {
-    return this.places.of(mount).lastReview
-  }
-
   /** Whose token asks the cluster of a mount; undefined without a configuration. */
   async askerOf(mount: Mount): Promise<'configured' | 'file' | 'caller' | undefined> {
-    const ready = await this.configOf(mount)
+    const ready = await this.places.of(mount).config.find()
     return ready && (await this.places.of(mount).client.reviewer({ ready, jwt: '' })).kind
-  }
-
-  /** Where the published keys come from, if they were needed already. */
-  keySourcesOf(mount: Mount): readonly KeysetSource[] {
-    return this.places.of(mount).keys?.keyset?.sources() ?? []
   }
 
   /**
@@ -320,7 +299,7 @@ export class KubernetesMethod {
    */
   async renewalTerms({ internal, meta }: Token, mount: Mount): Promise<RenewalTerms> {
     const name = internal['role'] ?? ''
-    const role = await this.rolesOf(mount).find(name)
+    const role = await this.places.of(mount).roles.find(name)
     if (role === undefined) return { ok: false, reason: `role ${name} does not exist during renewal` }
     if (role.record.renewal_review === false) return renewalTermsOf(role.record)
     const refused = await this.#renewalRefusal(mount, role, internal['jwt'])

@@ -45,7 +45,7 @@ export const kubernetesPlugin = ({ metrics, ...options }: KubernetesOptions): Pl
       log,
       looks: secondLooks(clock),
       failuresOf: (mount) => method.places.of(mount).failures,
-      findRole: (mount, name) => method.rolesOf(mount).find(name),
+      findRole: (mount, name) => method.places.of(mount).roles.find(name),
       examineRest: ({ call, mount, ...input }, checks) =>
         examineRest(input, method.contextOf(mount, call.remoteAddress), checks),
       callerAsks: async (mount) => (await method.askerOf(mount)) === 'caller',

@@ -38,16 +38,16 @@ export const configResources = ({ method, history: store, policyExists }: Config
     help: 'The cluster whose service accounts log in at this mount.',
     history: {
       store,
-      record: ({ mount }) => method.configRecordOf(mount),
+      record: ({ mount }) => method.places.of(mount).config.recordKey,
       path: () => 'config',
       ofTheWrite: ['guard'],
-      form: async ({ mount }) => (await method.configOf(mount))?.config,
+      form: async ({ mount }) => (await method.places.of(mount).config.find())?.config,
     },
     read: {
       summary: 'Read the configuration',
       ...answers.config,
       handle: async ({ mount }) => {
-        const ready = await method.configOf(mount)
+        const ready = await method.places.of(mount).config.find()
         return ready && { data: shownConfig(ready) }
       },
     },
@@ -65,27 +65,28 @@ export const configResources = ({ method, history: store, policyExists }: Config
     help: 'The roles of this mount.',
     summary: 'List the roles',
     example: ['deploy', 'web'],
-    names: (mount) => method.rolesOf(mount).names(),
+    names: (mount) => method.places.of(mount).roles.names(),
   }),
   resource('/role/:name', {
     help: 'A role: which service accounts may log in with it, and what its token may do.',
     canonical: canonicalRolePath,
     history: {
       store,
-      record: ({ mount, params }) => method.rolesOf(mount).recordKey(roleName(params)),
+      record: ({ mount, params }) => method.places.of(mount).roles.recordKey(roleName(params)),
       path: ({ params }) => `role/${roleName(params)}`,
       ofTheWrite: ['guard'],
       form: async ({ mount, params }) => {
-        const role = await method.rolesOf(mount).find(roleName(params))
+        const role = await method.places.of(mount).roles.find(roleName(params))
         return role && roleForm(role)
       },
     },
-    exists: async ({ mount, params }) => (await method.rolesOf(mount).find(roleName(params))) !== undefined,
+    exists: async ({ mount, params }) =>
+      (await method.places.of(mount).roles.find(roleName(params))) !== undefined,
     read: {
       summary: 'Read a role',
       ...answers.role,
       handle: async ({ mount, params }) => {
-        const role = await method.rolesOf(mount).find(roleName(params))
+        const role = await method.places.of(mount).roles.find(roleName(params))
         return role && { data: shownRole(role) }
       },
     },

@@ -1,14 +1,11 @@
 import type { StoredRoles } from '../../../core/records/stored-roles.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { pinRefusal } from '../../../jwt/keys/keyset.ts'
-import type { KnownTokens } from '../../../jwt/keys/known-tokens.ts'
 import { allowedKeys } from '../../../jwt/keys/pins.ts'
 import { thumbprintOf } from '../../../jwt/keys/thumbprint.ts'
 import { excerpt } from '../../../lib/text/go-text.ts'
 import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
-import type { TokenRequest } from '../checks/as-token.ts'
 import { strictTrace, type Trace } from '../checks/trace.ts'
-import type { MountState } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
 import {
   checkVerified,
@@ -31,22 +28,13 @@ export type CelLoginInput = {
   readonly operation: 'create' | 'update'
 }
 
-export type CelLoginContext = {
-  readonly state: MountState
+export type CelLoginContext = Omit<LoginContext, 'roles' | 'outbound'> & {
   /** Instead of those that are stored. */
   readonly celRoles?: Pick<StoredRoles<CelRole>, 'find'> | undefined
-  readonly remoteAddress: string
-  readonly known?: KnownTokens | undefined
-  /** Milliseconds since the epoch, read after the signature check. */
-  now(): number
-  /** The JWT is the token of a request, of which more is asked than of a login. */
-  readonly asToken?: TokenRequest | undefined
   /** `atTurn` is called when it is this login's turn. */
   evaluate(atTurn: () => Promise<Evaluation>): Promise<Evaluated>
   /** Called with how the program ended. */
   onOutcome?(outcome: Outcome): void
-  /** Called with what a login was decided by. */
-  onAccepted?: LoginContext['onAccepted']
 }
 
 /** Determines who logs in with this token, by the program of a CEL role. Throws the first refusal. */

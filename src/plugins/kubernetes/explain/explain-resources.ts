@@ -58,7 +58,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
     const found = foundFailure(method.places.of(mount).failures, requestId)
     checkMaySee(exchange, found.failure.role)
     const explained = explainedFailure(found)
-    const role = await method.rolesOf(mount).find(explained.role)
+    const role = await method.places.of(mount).roles.find(explained.role)
     const memory = method.memoryOf(mount)
     // a renewal compares no address
     const now =
@@ -73,7 +73,7 @@ export function explainResources({ method, plan, policyExists }: Parts): Resourc
     fields: JsonObject | null,
   ): Promise<Role | undefined> => {
     const { mount } = exchange
-    const before = await method.rolesOf(mount).find(name)
+    const before = await method.places.of(mount).roles.find(name)
     if (fields === null) return before
     if (name === '') throw refuse('invalid', "'role_fields' needs a role")
     checkMayWriteRole(exchange, name, fields)

@@ -24,12 +24,14 @@ export async function statusOf(
   mount: Mount,
   { refresh }: { readonly refresh: boolean },
 ): Promise<object> {
-  const ready = await method.configOf(mount)
+  const place = method.places.of(mount)
+  const ready = await place.config.find()
   if (ready === undefined) return unconfigured
   const problems = [...problemsOf(ready.config), ...(refresh ? await method.askNow(mount, ready) : [])]
   const { config } = ready
-  const last = method.lastReviewOf(mount)
-  const sources = method.keySourcesOf(mount)
+  // as they are after the question
+  const last = place.lastReview
+  const sources = place.keys?.keyset?.sources() ?? []
   const histories = sources.flatMap((source) => source.histories)
   return {
     ok:
