@@ -81,14 +81,14 @@ export class HistoryStore {
 
   /** The entries that keep a change, for the commit that makes it. Keys are those of the storage. */
   async entriesFor({ form, ...change }: NewChange): Promise<ViewEntry[]> {
-    const folder = this.#folderOf(change)
-    const kept = await this.#storedOf(folder)
+    const digest = this.#digestOf(change)
+    const kept = await this.#storedOf(folderOf(change, digest))
     const last = kept.at(-1)
     if (change.operation === 'delete' && (form === undefined || last?.operation === 'delete')) return []
     const row: ChangeRow = { ...change, version: (last?.version ?? 0) + 1, ...this.#moment(last) }
     const text = form === undefined ? null : stringifyJson(form)
     const dropped = this.#beyond(kept, text?.length ?? 0)
-    const keys = this.#keysOf(row)
+    const keys = this.#keysOf(row, digest)
     const isDeletion = row.operation === 'delete'
     const isBack = last?.operation === 'delete' && !dropped.includes(last)
     return [
@@ -165,14 +165,17 @@ export class HistoryStore {
   }
 
   #folderOf(object: HistoryObject): string {
-    return `change/${object.owner}/${this.#digestOf(object)}/`
+    return folderOf(object, this.#digestOf(object))
   }
 
   /** The keys of a change: in the history of its object, in the log, and among the deleted objects. */
-  #keysOf(row: ChangeRow): { readonly change: string; readonly log: string; readonly deleted: string } {
-    const place = `${timeKey(row.at)}-${countKey(mostOrder - row.order)}-${this.#digestOf(row)}`
+  #keysOf(
+    row: ChangeRow,
+    digest = this.#digestOf(row),
+  ): { readonly change: string; readonly log: string; readonly deleted: string } {
+    const place = `${timeKey(row.at)}-${countKey(mostOrder - row.order)}-${digest}`
     return {
-      change: this.#folderOf(row) + countKey(row.version),
+      change: folderOf(row, digest) + countKey(row.version),
       log: logFolder(row.namespace) + place,
       deleted: deletedFolder(row.namespace) + place,
     }
@@ -252,5 +255,6 @@ const timeKey = (at: number): string => String(lastTime - at).padStart(13, '0')
 
 const countKey = (count: number): string => String(count).padStart(10, '0')
 
+const folderOf = ({ owner }: HistoryObject, digest: string): string => `change/${owner}/${digest}/`
 const logFolder = (namespace: string): string => `log/${namespace}/`
 const deletedFolder = (namespace: string): string => `deleted/${namespace}/`
