@@ -14,7 +14,8 @@ export type Jws = {
   readonly keyId: string
   /** The header's `typ`, whatever it is. */
   readonly type: unknown
-  readonly signingInput: Buffer
+  /** Header and payload as they are in the token. RFC 7515 §5.1 */
+  readonly signedText: string
   readonly payload: Buffer
   readonly signature: Buffer
 }
@@ -51,7 +52,7 @@ export function parseJws(text: string, limits: JwsLimits): Jws | MalformedJws {
   if (typeof decoded.signature === 'number') return illegalBase64(decoded.signature)
   return {
     ...members,
-    signingInput: Buffer.from(token.slice(0, header.length + 1 + payload.length), 'latin1'),
+    signedText: token.slice(0, header.length + 1 + payload.length),
     payload: decoded.payload,
     signature: decoded.signature,
   }

@@ -117,12 +117,13 @@ export type SignatureChecks = { readonly queue: CheckQueue; readonly client: str
  * docs/decisions/0004-signature-checks.md
  */
 export async function verifyWithAny(
-  { signingInput, signature }: Jws,
+  { signedText, signature }: Jws,
   algorithm: Algorithm,
   keys: Iterable<KeyObject>,
   { queue, client }: SignatureChecks,
 ): Promise<KeyObject | undefined> {
   const candidates = [...keys].filter((key) => fits(algorithm, key))
+  const signingInput = Buffer.from(signedText, 'latin1')
   let left = maxWeightPerToken
   for (const key of candidates) {
     const heavy = isHeavy(algorithm, key)

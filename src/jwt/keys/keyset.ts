@@ -36,7 +36,8 @@ export type VerifiedToken = {
   readonly keyId: string
   /** The header's `typ`. */
   readonly type: unknown
-  readonly signingInput: Buffer
+  /** Header and payload as they are in the token. */
+  readonly signedText: string
   readonly signer: KeyObject
 }
 
@@ -366,6 +367,6 @@ function verified(
   const claims = parseClaims(jws.payload)
   if (claims === undefined) return malformedPayload(jws.payload, otherwise)
   history.noteIssued(ownMember(claims, 'iat'))
-  const { keyId, type, signingInput } = jws
-  return { claims, algorithm, keyId, type, signingInput, signer }
+  const { keyId, type, signedText } = jws
+  return { claims, algorithm, keyId, type, signedText, signer }
 }

@@ -44,7 +44,7 @@ export class KnownTokens {
     const verified = await keys.verify(token, client)
     if ('reason' in verified) return verified
     // one with white space is another text of the same token: `partsOf` would take the space for a part of what was signed
-    if (verified.signingInput.length !== token.lastIndexOf('.')) return verified
+    if (verified.signedText.length !== token.lastIndexOf('.')) return verified
     const { algorithm, keyId, type, signer } = verified
     this.#known.set(digest, { header: { algorithm, keyId, type, signer }, size: token.length })
     return verified
@@ -52,11 +52,11 @@ export class KnownTokens {
 }
 
 /** Of a token whose text was verified before. */
-function partsOf(token: string): Pick<VerifiedToken, 'claims' | 'signingInput'> {
+function partsOf(token: string): Pick<VerifiedToken, 'claims' | 'signedText'> {
   const end = token.lastIndexOf('.')
   const payload = token.slice(token.indexOf('.') + 1, end)
   return {
     claims: parseAgain(Buffer.from(payload, 'base64url').toString('utf8')),
-    signingInput: Buffer.from(token.slice(0, end), 'latin1'),
+    signedText: token.slice(0, end),
   }
 }

@@ -152,17 +152,17 @@ test('if a role cannot be read, used tokens are remembered for a day, and no lon
 
 test('claims without a token have a proof only if they have an id', () => {
   const claims = { iss: 'i', exp: 5 }
-  const signingInput = Buffer.from('a.b')
+  const signedText = 'a.b'
 
   expect(oneTimeProof({ claims, algorithm: '' })).toBeUndefined()
   expect(oneTimeProof({ claims: { ...claims, jti: 'j' }, algorithm: '' })).toEqual({
     of: 'i\0j',
     endsAt: 5000,
   })
-  expect(oneTimeProof({ claims: { jti: 'j', iat: 3n, nbf: 2.9 }, algorithm: '', signingInput })).toEqual({
+  expect(oneTimeProof({ claims: { jti: 'j', iat: 3n, nbf: 2.9 }, algorithm: '', signedText })).toEqual({
     of: '\0j',
     endsAt: 3000,
     issuedAt: 3000,
   })
-  expect(oneTimeProof({ claims, algorithm: '', signingInput })?.of).toMatch(/^[0-9a-f]{64}$/)
+  expect(oneTimeProof({ claims, algorithm: '', signedText })?.of).toMatch(/^[0-9a-f]{64}$/)
 })

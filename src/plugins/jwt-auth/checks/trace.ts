@@ -25,7 +25,7 @@ export type ReadToken = {
   readonly algorithm: string
   /** The header's `typ`; undefined for claims without a token. */
   readonly type?: unknown
-  readonly signingInput?: Buffer
+  readonly signedText?: string
   /** The header's `kid`. */
   readonly keyId?: string
   /** The key that signed it. */

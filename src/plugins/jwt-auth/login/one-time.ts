@@ -10,14 +10,16 @@ import type { RoleRecord } from '../config/role.ts'
  * because one text can have several. Undefined for claims without an id that came without a token.
  * docs/contract/jwt.md#once-only
  */
-export function oneTimeProof({ claims, signingInput }: ReadToken): OneTimeProof | undefined {
+export function oneTimeProof({ claims, signedText }: ReadToken): OneTimeProof | undefined {
   const issuer = textClaim(claims, 'iss')
   const id = textClaim(claims, 'jti')
   const issuedAt = Number(ownMember(claims, 'iat')) * 1000
   const times = { endsAt: claimedEnd(claims) * 1000, ...(issuedAt > 0 ? { issuedAt } : {}) }
   if (id !== '') return { of: `${issuer}\0${id}`, ...times }
   // without a zero byte, so it never equals an issuer with an id
-  return signingInput && { of: createHash('sha256').update(signingInput).digest('hex'), ...times }
+  return signedText === undefined
+    ? undefined
+    : { of: createHash('sha256').update(signedText).digest('hex'), ...times }
 }
 
 const textClaim = (claims: ReadToken['claims'], name: string): string => {
