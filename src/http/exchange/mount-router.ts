@@ -158,6 +158,7 @@ export function mountRouter({
       wraps: undefined,
       reason: '',
       loginKind: 'login',
+      payload: undefined,
       hasRefusedLogin: false,
       override: undefined,
       countedUnder: undefined,
