@@ -1,21 +1,12 @@
 import { z } from 'zod'
-import { type RequestKind, readAnswer, type UpstreamAnswer } from './answer.ts'
+import type { Api } from './api.ts'
 import { classify } from './classification.ts'
-import { allPages } from './paging.ts'
 import { resourcePath } from './resource-path.ts'
-import { foreignAddress } from './transport.ts'
 import { type UpstreamCall, UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 /** May have a leading slash. `name` is a UUID of the caller's, so the call is safe to repeat. */
 type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }
 export type ResourceManagerApi = ReturnType<typeof openResourceManager>
-
-/** Sends one Resource Manager request with a token and retries. All calls are idempotent. */
-export type ResourceManagerSend = <Result>(
-  request: { operation: UpstreamOperation; method: 'GET' | 'PUT' | 'DELETE'; url: string; body?: object },
-  call: UpstreamCall,
-  read: (answer: UpstreamAnswer, kind: RequestKind) => Result,
-) => Promise<Result>
 
 const definitionAnswer = z
   .object({ id: z.string().min(1), properties: z.object({ roleName: z.string() }) })
@@ -36,29 +27,14 @@ const apiVersion = 'api-version=2022-04-01'
  * docs/contract/cloud.md#looking-up-roles, docs/contract/cloud.md#service-principals,
  * docs/contract/cloud.md#revocation, simulators/directory/README.md.
  */
-export function openResourceManager(base: string, subscriptionId: string, send: ResourceManagerSend) {
+export function openResourceManager({ get, list, ask, send }: Api, subscriptionId: string) {
   const authorization = (operation: UpstreamOperation, scope = `/subscriptions/${subscriptionId}`) =>
-    `${base}${pathOf(operation, scope)}/providers/Microsoft.Authorization`
-
-  const list = <Item extends z.ZodType>(
-    operation: UpstreamOperation,
-    first: string,
-    item: Item,
-    call: UpstreamCall,
-  ) => {
-    const kind = { service: 'resource-manager', operation, repeatable: true } as const
-    return allPages(kind, item, first, async (url, read) => {
-      if (URL.parse(url)?.href.startsWith(`${base}/`) !== true) throw foreignAddress(kind)
-      return await send({ operation, method: 'GET', url }, call, read)
-    })
-  }
+    `${pathOf(operation, scope)}/providers/Microsoft.Authorization`
 
   return {
     getRoleDefinition: async (id: string, call: UpstreamCall): Promise<RoleDefinition> => {
-      const url = `${base}${pathOf('getRoleDefinition', id)}?${apiVersion}`
-      return await send({ operation: 'getRoleDefinition', method: 'GET', url }, call, (answer, kind) =>
-        readAnswer(kind, answer, definitionAnswer),
-      )
+      const operation = 'getRoleDefinition'
+      return get(operation, `${pathOf(operation, id)}?${apiVersion}`, definitionAnswer, call)
     },
     /** At a scope, by default in the configured subscription. Reads all pages. */
     findRoleDefinitions: async (
@@ -66,32 +42,26 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
       scope: string | undefined,
       call: UpstreamCall,
     ): Promise<RoleDefinition[]> => {
+      const operation = 'findRoleDefinitions'
       const filter = encodeURIComponent(`roleName eq '${roleName.replaceAll("'", "''")}'`)
-      const url = `${authorization('findRoleDefinitions', scope)}/roleDefinitions?${apiVersion}&$filter=${filter}`
-      return await list('findRoleDefinitions', url, definitionAnswer, call)
+      const path = `${authorization(operation, scope)}/roleDefinitions?${apiVersion}&$filter=${filter}`
+      return list(operation, path, definitionAnswer, call)
     },
     putRoleAssignment: async (
       { scope, name, roleDefinitionId, principalId }: NewRoleAssignment,
       call: UpstreamCall,
     ): Promise<{ readonly id: string }> => {
       const operation = 'putRoleAssignment'
-      const id = `${pathOf(operation, scope)}/providers/Microsoft.Authorization/roleAssignments/${encodeURIComponent(name)}`
+      const path = `${authorization(operation, scope)}/roleAssignments/${encodeURIComponent(name)}?${apiVersion}`
       const body = { properties: { roleDefinitionId, principalId, principalType: 'ServicePrincipal' } }
-      return await send(
-        { operation, method: 'PUT', url: `${base}${id}?${apiVersion}`, body },
-        call,
-        (answer, kind) => readAnswer(kind, answer, z.object({ id: z.string().min(1) })),
-      )
+      return ask({ operation, method: 'PUT', path, body }, z.object({ id: z.string().min(1) }), call)
     },
     /** Deletes an assignment by its full id. Returns false if it did not exist (204, 404). */
     deleteRoleAssignment: async (id: string, call: UpstreamCall): Promise<boolean> => {
       const operation = 'deleteRoleAssignment'
+      const path = `${pathOf(operation, id)}?${apiVersion}`
       try {
-        return await send(
-          { operation, method: 'DELETE', url: `${base}${pathOf(operation, id)}?${apiVersion}` },
-          call,
-          ({ status }) => status !== 204,
-        )
+        return await send({ operation, method: 'DELETE', path }, call, ({ status }) => status !== 204)
       } catch (error) {
         if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
         return false
@@ -99,8 +69,13 @@ export function openResourceManager(base: string, subscriptionId: string, send: 
     },
     /** What the root may do at a scope, by default in the configured subscription. */
     permissions: async (scope: string | undefined, call: UpstreamCall): Promise<GrantedActions[]> => {
-      const url = `${authorization('permissions', scope)}/permissions?${apiVersion}`
-      return await list('permissions', url, permissionAnswer, call)
+      const operation = 'permissions'
+      return list(
+        operation,
+        `${authorization(operation, scope)}/permissions?${apiVersion}`,
+        permissionAnswer,
+        call,
+      )
     },
   }
 }
