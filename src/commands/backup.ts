@@ -1,10 +1,9 @@
-import { isStoreFile } from '../config/store-files.ts'
 import { readSealConfig } from '../core/barrier/seal-config.ts'
 import { backUp } from '../storage/copies/backup.ts'
 import { noteBackup } from '../storage/copies/last-backup.ts'
 import { gatehouseVersion } from '../version.ts'
 import { type Command, commandFailure, UsageError } from './command.ts'
-import { clusterIdOf, openForReading, settingsOf, sourceOf } from './stored-database.ts'
+import { checkIsOther, clusterIdOf, openForReading, settingsOf, sourceOf } from './stored-database.ts'
 
 /**
  * `gatehouse backup FILE` writes a backup of the database that the settings name, whether servers run or not. docs/operations.md#backup-and-restore
@@ -13,8 +12,7 @@ export const backup: Command = async (args) => {
   const [file, ...more] = args
   if (file === undefined || file.startsWith('-') || more.length > 0) throw new UsageError()
   const config = settingsOf(process.env)
-  for (const written of [file, `${file}.part`])
-    if (isStoreFile(config, written)) throw new UsageError(`${written} is a database file or a seal key file`)
+  for (const written of [file, `${file}.part`]) checkIsOther(config, written)
   const { source, name } = sourceOf(config, 'nothing to back up')
   try {
     await using reader = await openForReading(source)

@@ -1,9 +1,8 @@
 import { z } from 'zod'
-import { isStoreFile } from '../config/store-files.ts'
 import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
 import { apiAddress, askOwnServer } from './own-server.ts'
 import { checkOutput, outputToken } from './root-token-output.ts'
-import { settingsOf } from './stored-database.ts'
+import { checkIsOther, settingsOf } from './stored-database.ts'
 
 /** Creating a store may wait for a slow disk. */
 const waitMs = 60_000
@@ -20,8 +19,7 @@ export const init: Command = async (args) => {
   const config = settingsOf(process.env)
   if (config.seal === 'shamir')
     throw new UsageError('shares open this store: whoever gets them runs vault operator init')
-  if (out !== undefined && isStoreFile(config, out))
-    throw new UsageError(`${out} is a database file or a seal key file`)
+  checkIsOther(config, out)
   checkOutput(out)
   const response = await askOwnServer(apiAddress(config), {
     method: 'POST',

@@ -1,12 +1,11 @@
 import { postgresConnection } from '../config/connections.ts'
 import type { Config } from '../config/settings.ts'
-import { isStoreFile } from '../config/store-files.ts'
 import { restorationNote } from '../core/barrier/restoration-note.ts'
 import { postgresName } from '../lib/net/postgres-url.ts'
 import { restoreToPostgres } from '../storage/copies/postgres-restore.ts'
 import { type Restored, type RestoreOptions, restoreBackup } from '../storage/copies/restore.ts'
 import { type Command, commandFailure, parsedArguments, UsageError } from './command.ts'
-import { settingsOf } from './stored-database.ts'
+import { checkIsOther, settingsOf } from './stored-database.ts'
 
 /**
  * `gatehouse restore FILE [--force] [--revoke-tokens]` puts a backup in place of the database that the
@@ -15,7 +14,7 @@ import { settingsOf } from './stored-database.ts'
 export const restore: Command = async (args) => {
   const { backup, force, revokeTokens } = readArguments(args)
   const config = settingsOf(process.env)
-  if (isStoreFile(config, backup)) throw new UsageError(`${backup} is a database file or a seal key file`)
+  checkIsOther(config, backup)
   const now = new Date().toISOString()
   const options: Omit<RestoreOptions, 'path'> = {
     backup,

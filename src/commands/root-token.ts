@@ -3,7 +3,6 @@ import { statSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { sealSource } from '../config/seal-source.ts'
 import type { Config } from '../config/settings.ts'
-import { isStoreFile } from '../config/store-files.ts'
 import { type Barrier, isEmpty } from '../core/barrier/barrier.ts'
 import { readSealConfig } from '../core/barrier/seal-config.ts'
 import { corePrefix, type View } from '../core/barrier/view.ts'
@@ -24,10 +23,10 @@ import { systemClock } from '../lib/system/clock.ts'
 import { systemRandom } from '../lib/system/random.ts'
 import { realPathOf } from '../lib/system/real-path.ts'
 import type { Storage } from '../storage/storage.ts'
-import { type Command, CommandError, parsedArguments, UsageError } from './command.ts'
+import { type Command, CommandError, parsedArguments } from './command.ts'
 import { openDirectly, openWith } from './direct-store.ts'
 import { checkOutput, outputToken } from './root-token-output.ts'
-import { type StoreSource, settingsOf, sourceOf } from './stored-database.ts'
+import { checkIsOther, type StoreSource, settingsOf, sourceOf } from './stored-database.ts'
 
 const maxWaitMs = 15_000
 const checkMs = 50
@@ -40,8 +39,7 @@ const checkMs = 50
 export const rootToken: Command = async (args) => {
   const { out } = parsedArguments({ args, options: { out: { type: 'string' } } }).values
   const config = settingsOf(process.env)
-  if (out !== undefined && isStoreFile(config, out))
-    throw new UsageError(`${out} is a database file or a seal key file`)
+  checkIsOther(config, out)
   const store = sourceOf(config, 'no root token to replace')
   const storage = await openUnlessHeld(config, store)
   if (storage !== undefined) await createStopped(config, storage, out)

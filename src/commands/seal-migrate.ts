@@ -2,7 +2,6 @@ import type { Buffer } from 'node:buffer'
 import { text } from 'node:stream/consumers'
 import { sealSource } from '../config/seal-source.ts'
 import type { Config } from '../config/settings.ts'
-import { isStoreFile } from '../config/store-files.ts'
 import { isEmpty } from '../core/barrier/barrier.ts'
 import { newKey } from '../core/barrier/root-key.ts'
 import { loadSealKey } from '../core/barrier/seal.ts'
@@ -25,7 +24,7 @@ import type { Storage } from '../storage/storage.ts'
 import { type Command, CommandError, orFail, parsedArguments, UsageError } from './command.ts'
 import { openDirectly, openWith } from './direct-store.ts'
 import { checkOutput } from './root-token-output.ts'
-import { settingsOf, sourceOf } from './stored-database.ts'
+import { checkIsOther, settingsOf, sourceOf } from './stored-database.ts'
 
 type Target = 'static' | 'command' | 'shamir'
 type Shares = { readonly shares: number; readonly threshold: number; readonly out: string }
@@ -51,7 +50,7 @@ async function readMigration(args: string[], config: Config): Promise<Migration>
   }).values
   if (to === 'shamir') {
     if (out === undefined || shares === undefined || threshold === undefined) throw new UsageError()
-    if (isStoreFile(config, out)) throw new UsageError(`${out} is a database file or a seal key file`)
+    checkIsOther(config, out)
     const held = { shares: Number(shares), threshold: Number(threshold), out }
     await orUsage(() => planOf(held))
     return { to, held }

@@ -3,6 +3,7 @@ import { readConfig } from '../config/config.ts'
 import { postgresConnection } from '../config/connections.ts'
 import { sealSource } from '../config/seal-source.ts'
 import type { Config } from '../config/settings.ts'
+import { isStoreFile } from '../config/store-files.ts'
 import { readSealConfig } from '../core/barrier/seal-config.ts'
 import { type ReadStored, StoredKeys } from '../core/barrier/stored-keys.ts'
 import { ownKey } from '../core/seal/own-key.ts'
@@ -15,6 +16,12 @@ import { CommandError, orFail, UsageError } from './command.ts'
 /** The settings of the server. Throws a SettingError. */
 export const settingsOf = (environment: NodeJS.ProcessEnv): Config =>
   readConfig(environment, { dev: false, warn: (text) => process.stderr.write(`warning: ${text}\n`) })
+
+/** Throws a UsageError for a file that a command would write or read in place of one of the server's own. */
+export function checkIsOther(config: Config, file: string | undefined): void {
+  if (file !== undefined && isStoreFile(config, file))
+    throw new UsageError(`${file} is a database file or a seal key file`)
+}
 
 export type StoreSource = { readonly source: CopySource; readonly name: string }
 

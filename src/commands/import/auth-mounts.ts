@@ -12,7 +12,7 @@ import {
 import { importMount, type MountEntry, mountsAt } from './mounts.ts'
 import { isMountPath, notAName } from './names.ts'
 import { type Body, givenFields, RefusedRequest, type RemoteServer } from './remote-server.ts'
-import { importOne, isLeftOut, likeness, noteOf, type Scope } from './scope.ts'
+import { type Import, importOne, isLeftOut, likeness, noteOf, type Scope } from './scope.ts'
 
 type Method = (scope: Scope, at: string, entry: MountEntry) => Promise<void>
 
@@ -72,15 +72,27 @@ async function importLockout(
   const theirs = lockoutOf(entry)
   if (theirs === undefined || !lockable.has(entry.type)) return
   const tune = `sys/auth/${path}tune`
-  await importOne(scope, {
-    kind: 'auth_config',
-    path: tune,
+  await importConfig(scope, tune, {
     exists: async () => likeness(theirs, same && lockoutOf(same)),
-    write: async () => {
-      const { warnings } = await scope.to.write(tune, { user_lockout_config: lockoutRequest(theirs) })
-      return noteOf(warnings)
-    },
+    body: { user_lockout_config: lockoutRequest(theirs) },
   })
+}
+
+type ConfigImport = Pick<Import, 'exists'> & {
+  readonly body: Body
+  /** Why a part of it has to be written by hand. */
+  readonly hidden?: string | undefined
+}
+
+function importConfig(scope: Scope, path: string, { exists, body, hidden }: ConfigImport): Promise<boolean> {
+  const check = async () => {
+    if (hidden !== undefined) throw new RefusedRequest(0, hidden)
+  }
+  const write = async () => {
+    await check()
+    return noteOf((await scope.to.write(path, body)).warnings)
+  }
+  return importOne(scope, { kind: 'auth_config', path, exists, check, write })
 }
 
 /** Undefined for a mount without settings of its own. */
@@ -110,24 +122,15 @@ async function importJwt(scope: Scope, at: string): Promise<void> {
   const { from, to } = scope
   const path = `${at}/config`
   const config = configOf(await from.read(path))
-  if (config !== undefined && isConfigured(config)) {
-    const check = async () => {
-      if (hasSecret(config)) throw new RefusedRequest(0, secretTexts.client)
-    }
-    await importOne(scope, {
-      kind: 'auth_config',
-      path,
-      check,
+  if (config !== undefined && isConfigured(config))
+    await importConfig(scope, path, {
       exists: async () => {
         const ours = configOf(await to.read(path)) ?? {}
         return isConfigured(ours) ? likeness(config, ours) : false
       },
-      write: async () => {
-        await check()
-        return noteOf((await to.write(path, givenFields(config))).warnings)
-      },
+      body: givenFields(config),
+      hidden: hasSecret(config) ? secretTexts.client : undefined,
     })
-  }
   await importRoles(scope, `${at}/role`, jwtRole)
   await importRoles(scope, `${at}/cel/role`, celRole)
 }
@@ -168,18 +171,10 @@ async function importKubernetes(scope: Scope, at: string, entry: MountEntry): Pr
   const shown = await from.read(path)
   if (shown !== undefined) {
     const { token_reviewer_jwt_set: hasReviewer, ...config } = shown
-    const check = async () => {
-      if (hasReviewer === true) throw new RefusedRequest(0, secretTexts.reviewer)
-    }
-    await importOne(scope, {
-      kind: 'auth_config',
-      path,
-      check,
+    await importConfig(scope, path, {
       exists: async () => likeness(config, await to.read(path)),
-      write: async () => {
-        await check()
-        return noteOf((await to.write(path, withoutNull(config))).warnings)
-      },
+      body: withoutNull(config),
+      hidden: hasReviewer === true ? secretTexts.reviewer : undefined,
     })
   }
   await importRoles(scope, `${at}/role`, podRole(reviewsRenewals(entry)))

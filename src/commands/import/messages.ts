@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { ifMissing, type RemoteServer } from './remote-server.ts'
 import { importOne, noteOf, type Scope } from './scope.ts'
 
 const root = 'sys/config/ui/custom-messages'
@@ -62,14 +62,8 @@ async function messagesOf(server: RemoteServer): Promise<ReadonlyMap<string, Mes
   return messages
 }
 
-async function idsOf(server: RemoteServer, authenticated: boolean): Promise<readonly string[]> {
-  try {
-    return await server.list(root, { authenticated: String(authenticated) })
-  } catch (error) {
-    if (error instanceof RefusedRequest && error.status !== 403) return []
-    throw error
-  }
-}
+const idsOf = (server: RemoteServer, authenticated: boolean): Promise<readonly string[]> =>
+  server.list(root, { authenticated: String(authenticated) }).catch(ifMissing<readonly string[]>([]))
 
 const identityOf = ({ title, message, type, authenticated, start_time: start, end_time: end }: Message) =>
   JSON.stringify([title, message, type, authenticated, Date.parse(start), end ? Date.parse(end) : null])

@@ -1,21 +1,17 @@
 import { z } from 'zod'
 import { textMap } from '../../lib/data/text-map.ts'
 import { isName, notAName } from './names.ts'
-import { RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { ifRefused, type RemoteServer } from './remote-server.ts'
 import { importOne, likeness, noteOf, type Scope } from './scope.ts'
 
 const kind = 'namespace'
 const shape = z.object({ custom_metadata: textMap.nullish() })
 
 /** The namespaces right below one; each name ends in `/`. None on a server without namespaces. */
-export async function childrenOf(server: RemoteServer): Promise<readonly string[]> {
-  try {
-    return await server.list('sys/namespaces')
-  } catch (error) {
-    if (error instanceof RefusedRequest && (error.status === 400 || error.status === 405)) return []
-    throw error
-  }
-}
+export const childrenOf = (server: RemoteServer): Promise<readonly string[]> =>
+  server
+    .list('sys/namespaces')
+    .catch(ifRefused<readonly string[]>([], (status) => status === 400 || status === 405))
 
 const pathOf = (name: string) => `sys/namespaces/${name.replace(/\/$/, '')}`
 

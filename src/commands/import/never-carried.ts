@@ -1,5 +1,5 @@
 import { mountsAt } from './mounts.ts'
-import { type Body, RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { type Body, ifMissing, RefusedRequest, type RemoteServer } from './remote-server.ts'
 import type { Scope } from './scope.ts'
 
 type Left = {
@@ -143,17 +143,8 @@ function methods(type: string) {
   }
 }
 
-const denied = 403
-
 const listIfThere = (from: RemoteServer, path: string): Promise<readonly string[]> =>
   from.list(path).catch(ifMissing<readonly string[]>([]))
 
 const readIfThere = (from: RemoteServer, path: string): Promise<Body | undefined> =>
   from.read(path).catch(ifMissing(undefined))
-
-const ifMissing =
-  <T>(otherwise: T) =>
-  (error: unknown): T => {
-    if (error instanceof RefusedRequest && error.status !== denied) return otherwise
-    throw error
-  }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { z } from 'zod'
+import { parsedJson } from '../../lib/text/json.ts'
 import { RefusedRequest, type RemoteServer } from './remote-server.ts'
 
 const namespaceShape = z.object({ uuid: z.string() })
@@ -23,7 +24,7 @@ export class Passwords {
     const root = from.in('')
     const folder = await folderOf(from, namespace)
     const raw = await root.read(`sys/raw/${folder}auth/${mount}/user/${user}`)
-    const { data } = userShape.safeParse(parsed(rawShape.safeParse(raw).data?.value))
+    const { data } = userShape.safeParse(parsedJson(rawShape.safeParse(raw).data?.value ?? ''))
     if (data === undefined) throw new RefusedRequest(0, notShown)
     const hash = Buffer.from(data.PasswordHash, 'base64').toString('latin1')
     if (!hashForm.test(hash)) throw new RefusedRequest(0, 'the source has no bcrypt hash of it')
@@ -51,11 +52,3 @@ async function folderOf(from: RemoteServer, namespace: string): Promise<string> 
 }
 
 const digestOf = (hash: string): string => createHash('sha256').update(hash).digest('base64')
-
-function parsed(text: string | undefined): unknown {
-  try {
-    return JSON.parse(text ?? '')
-  } catch {
-    return undefined
-  }
-}

@@ -7,7 +7,7 @@ import { isMountPath, isName } from './names.ts'
 import { childrenOf } from './namespaces.ts'
 import { leftOutOf } from './never-carried.ts'
 import { builtInPolicies } from './policies.ts'
-import { RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { ifRefused, RefusedRequest, type RemoteServer } from './remote-server.ts'
 import type { Item } from './report.ts'
 import { listIfThere } from './scope.ts'
 
@@ -31,7 +31,7 @@ export async function planOf(source: RemoteServer): Promise<Plan> {
   for (let at = namespaces.shift(); at !== undefined; at = namespaces.shift()) {
     const from = source.in(at)
     await planning.plan(from, at)
-    for (const name of await childrenOf(from).catch(refusedAs<readonly string[]>([])))
+    for (const name of await childrenOf(from).catch(ifRefused<readonly string[]>([])))
       if (isName(name.replace(/\/$/, ''))) namespaces.push(`${at}${name.replace(/\/$/, '')}/`)
   }
   return planning
@@ -151,10 +151,3 @@ class Planning implements Plan {
 /** Where a login method has its roles. */
 const rolesOf = (type: string): string =>
   type === 'userpass' ? 'users' : type === 'token' || type === 'ns_token' ? 'roles' : 'role'
-
-const refusedAs =
-  <T>(otherwise: T) =>
-  (error: unknown): T => {
-    if (error instanceof RefusedRequest) return otherwise
-    throw error
-  }

@@ -34,6 +34,17 @@ export class RefusedRequest extends Error {
   }
 }
 
+/** For `catch`: instead of an answer that a server refuses with one of these statuses; by default, with any. */
+export const ifRefused =
+  <T>(otherwise: T, isMeant = (_status: number) => true) =>
+  (error: unknown): T => {
+    if (error instanceof RefusedRequest && isMeant(error.status)) return otherwise
+    throw error
+  }
+
+/** A server that lacks a path refuses it in many ways, but not for a lack of rights. */
+export const ifMissing = <T>(otherwise: T) => ifRefused(otherwise, (status) => status !== 403)
+
 type Sent = {
   readonly query?: Readonly<Record<string, string>>
   readonly body?: string

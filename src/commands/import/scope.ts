@@ -1,5 +1,5 @@
 import type { Passwords } from './passwords.ts'
-import { type Body, givenFields, RefusedRequest, type RemoteServer } from './remote-server.ts'
+import { type Body, givenFields, ifRefused, RefusedRequest, type RemoteServer } from './remote-server.ts'
 import type { ImportReport } from './report.ts'
 
 export type Scope = {
@@ -84,14 +84,8 @@ export const noteOf = (warnings: readonly string[]): string | undefined =>
   warnings.length === 0 ? undefined : warnings.join(' ')
 
 /** The names at a path that only some servers have. */
-export async function listIfThere(from: RemoteServer, path: string): Promise<readonly string[]> {
-  try {
-    return await from.list(path)
-  } catch (error) {
-    if (error instanceof RefusedRequest) return []
-    throw error
-  }
-}
+export const listIfThere = (from: RemoteServer, path: string): Promise<readonly string[]> =>
+  from.list(path).catch(ifRefused<readonly string[]>([]))
 
 /**
  * Says in which of its fields an object of the source differs from the target's, for `exists`; true: in none; false:
