@@ -43,7 +43,7 @@ export async function fillSecrets({ folder, mount, count, pathOf }: FillSecretsI
       throw error
     },
   })
-  const keys = await stored.keys()
+  const keys = await stored.keys.get()
   const by = { actor: 'root', entity_id: '', operation: 'create' }
   const config = readKvConfig(undefined)
   const head = (data: string) =>
@@ -59,7 +59,7 @@ export async function fillSecrets({ folder, mount, count, pathOf }: FillSecretsI
       data: JSON.stringify(secretOf(done + index)),
     }))
     if (found.plugin === firstPlugin) {
-      const first = await stored.first()
+      const first = await stored.first.get()
       await Promise.all(batch.map(({ path, data }) => first.put(path, { data }, () => {})))
     } else if (
       !(await keys.writeHeads(

@@ -18,7 +18,7 @@ test('upgrades of one mount that run at the same time write each entry once', as
     onChange: () => {},
   }
   using mount = new KvMount(view, parts)
-  const [first, keys] = [await mount.first(), await mount.keys()]
+  const [first, keys] = [await mount.first.get(), await mount.keys.get()]
   const paths = ['a', 'b', 'c/d', 'e']
   for (const path of paths) await first.put(path, { data: `{"of":"${path}"}` }, () => {})
   const writes = vi.spyOn(view, 'write')

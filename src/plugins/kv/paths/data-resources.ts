@@ -57,13 +57,7 @@ const writeInput = readInput.extend({
 })
 
 type At<Input> = Exchange<Input, { path: string }>
-type Found = {
-  readonly stored: StoredKey
-  readonly number: number
-  readonly version: Version
-  /** Keeps its response. */
-  readonly kept: { shown?: string }
-}
+type Found = { readonly stored: StoredKey; readonly number: number; readonly version: Version }
 
 /** The data of secrets. docs/contract/kv.md#data */
 export function dataResources(parts: DataParts): Resource[] {
@@ -77,12 +71,8 @@ export function dataResources(parts: DataParts): Resource[] {
     const stored = isSecretPath(params.path) ? await keys.find(params.path) : undefined
     if (stored === undefined) return undefined
     const number = input.version > 0 ? input.version : stored.head.current
-    if (number === stored.head.current) {
-      const version = stored.head.last
-      return version && { stored, number, version, kept: stored }
-    }
-    const kept = await keys.version(params.path, stored, number)
-    return kept && { stored, number, version: kept.version, kept }
+    const version = await keys.version(stored, number)
+    return version && { stored, number, version }
   }
 
   const written = async (
@@ -102,7 +92,7 @@ export function dataResources(parts: DataParts): Resource[] {
     checkSecretPath(params.path)
     checkWishes(wishes, data ?? {})
     const keys = await kvMounts.keysOf(mount)
-    const config = await kvMounts.of(mount).config()
+    const config = await kvMounts.of(mount).config.get()
     const text = operation === 'patch' || wishes.length > 0 ? '' : dataTextOf(data)
     const id = newKeyId(random)
     return await keys.change(params.path, {
@@ -261,10 +251,12 @@ function objectIn({ data = 'null' }: Version): JsonObject | undefined {
   return isJsonObject(value) ? value : undefined
 }
 
-/** Its text is made once. */
+/** The text of the current version is made once. */
 function liveAnswer(found: Found): string {
-  found.kept.shown ??= dataAnswer(found, found.version.data ?? 'null')
-  return found.kept.shown
+  const { stored, number, version } = found
+  if (number !== stored.head.current) return dataAnswer(found, version.data ?? 'null')
+  stored.shown ??= dataAnswer(found, version.data ?? 'null')
+  return stored.shown
 }
 
 const dataAnswer = ({ stored, number, version }: Found, data: string): string =>

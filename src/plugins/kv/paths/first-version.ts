@@ -21,7 +21,7 @@ type At = Exchange<unknown, { rest: string }>
 
 /** Mounts of version 1: one value for each path. docs/contract/kv.md#version-1 */
 export function firstVersionResources({ kvMounts, systemTtl, mostListBytes }: FirstVersionParts): Resource[] {
-  const entriesOf = ({ mount }: At) => kvMounts.of(mount).first()
+  const entriesOf = ({ mount }: At) => kvMounts.of(mount).first.get()
   const find = async (exchange: At): Promise<Entry | undefined> => {
     const { rest } = exchange.params
     return isSecretPath(rest) ? (await entriesOf(exchange)).find(rest) : undefined

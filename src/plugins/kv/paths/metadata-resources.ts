@@ -83,7 +83,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
   ): AsyncGenerator<readonly Detail[], void, undefined> {
     const names = pageOf(await listed(exchange, isDeep), exchange.input)
     const keys = await kvMounts.keysOf(exchange.mount)
-    const config = await kvMounts.of(exchange.mount).config()
+    const config = await kvMounts.of(exchange.mount).config.get()
     for await (const page of pagesOf(names, detailsAtOnce))
       for (const name of page) {
         const path = exchange.params.path + name
@@ -115,7 +115,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
     if (settings === undefined) patchedSettings(null, input, sent)
     if (settings !== undefined && Object.keys(settings).length === 0) return undefined
     const keys = await kvMounts.keysOf(mount)
-    const config = await kvMounts.of(mount).config()
+    const config = await kvMounts.of(mount).config.get()
     const who = { id: newKeyId(random), by: actorOf(exchange, operation) }
     const isFound = await keys.change(params.path, {
       apply: (draft) => {
@@ -146,7 +146,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
           const keys = await kvMounts.keysOf(mount)
           const found = isSecretPath(params.path) ? await keys.described(params.path, exchange) : undefined
           if (found === undefined) return undefined
-          return { data: await shownMetadata(found, await kvMounts.of(mount).config()) }
+          return { data: await shownMetadata(found, await kvMounts.of(mount).config.get()) }
         },
       },
       write: {

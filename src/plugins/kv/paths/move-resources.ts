@@ -64,7 +64,7 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
     const { mount, params, input } = exchange
     checkSecretPath(params.path)
     const keys = await kvMounts.keysOf(mount)
-    const config = await kvMounts.of(mount).config()
+    const config = await kvMounts.of(mount).config.get()
     return await keys.changeSeveral(async (overtaken) => {
       const isTaken = (await keys.read(params.path)) !== undefined
       checkMayElsewhere(exchange, isTaken ? 'update' : 'create', `data/${params.path}`, { data: {} })
@@ -177,7 +177,7 @@ export function moveResources({ kvMounts, clock, random }: DataParts): Resource[
           checkMayElsewhere(exchange, 'update', `data/${params.path}`, { data: {}, ...sentOptions })
           checkMayElsewhere(exchange, 'read', `data/${params.path}`, { version: number })
           const keys = await kvMounts.keysOf(mount)
-          const config = await kvMounts.of(mount).config()
+          const config = await kvMounts.of(mount).config.get()
           const id = newKeyId(random)
           return await keys.change(params.path, {
             versions: [input.version],

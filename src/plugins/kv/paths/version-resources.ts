@@ -28,7 +28,7 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
     if (input.versions.length === 0) throw refuse('invalid', text)
     checkSecretPath(params.path)
     const keys = await kvMounts.keysOf(mount)
-    const config = await kvMounts.of(mount).config()
+    const config = await kvMounts.of(mount).config.get()
     await keys.change(params.path, {
       versions: input.versions,
       apply: (draft) => change(draft, exchange, config),
@@ -43,7 +43,7 @@ export function versionResources(kvMounts: KvMounts): Resource[] {
         ...kvAnswers.config,
         handle: async ({ mount }) => {
           await kvMounts.keysOf(mount)
-          return { data: shownConfig(await kvMounts.of(mount).config()) }
+          return { data: shownConfig(await kvMounts.of(mount).config.get()) }
         },
       },
       write: {

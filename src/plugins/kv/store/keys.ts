@@ -59,15 +59,6 @@ export type KeysParts = {
   onFailure(error: unknown): void
 }
 
-/** A version and its response, once made. */
-export type ShownVersion = { readonly version: Version; shown?: string }
-
-type Earlier = {
-  /** The revision of the head that they were read with: whoever changes a version replaces the head. */
-  readonly revision: number
-  readonly versions: Readonly<Record<number, ShownVersion>>
-}
-
 /** Versions can be large. */
 const versionPage = 16
 /** The most data of versions that one change reads, in characters. */
@@ -92,11 +83,6 @@ export class Keys implements Disposable {
     mostWeight: 16 * 1024 * 1024,
     weigh: ({ key, stored }, path) => key.length + textIn(stored?.head, path),
   })
-  readonly #earlierVersions = new Cache<Earlier>({
-    name: 'earlier versions of secrets',
-    most: 1_000,
-    mostWeight: 4 * 1024 * 1024,
-  })
   /** By path. */
   readonly #changes: Changes
   readonly #unwatch: () => void
@@ -117,25 +103,13 @@ export class Keys implements Disposable {
     return (await this.#cache.read(path, () => this.#read(path))).stored
   }
 
-  /** An earlier version of a key. Undefined if there is none with this number. */
-  async version(
-    path: string,
-    { head, revision }: StoredKey,
-    number: number,
-  ): Promise<ShownVersion | undefined> {
-    if (number >= head.current || number < head.oldest || number < 1) return undefined
-    const copy = this.#earlierVersions.get(path)
-    const versions = copy?.revision === revision ? copy.versions : {}
-    if (versions[number] !== undefined) return versions[number]
-    const { drops } = this.#earlierVersions
-    const stored = await this.#wholeVersion(head.id, number)
-    if (stored === undefined) return undefined
-    const version = { version: stored }
-    this.#earlierVersions.set(path, { revision, versions: { ...versions, [number]: version } }, drops)
-    return version
+  /** A version of a key with its data; undefined if there is none with this number. */
+  async version({ head }: StoredKey, number: number): Promise<Version | undefined> {
+    if (number === head.current) return head.last
+    const isKept = number < head.current && number >= Math.max(1, head.oldest)
+    return isKept ? this.#wholeVersion(head.id, number) : undefined
   }
 
-  /** A version with its data; undefined if it does not exist. */
   async #wholeVersion(id: string, number: number): Promise<Version | undefined> {
     for (let attempt = 0; attempt < writeAttempts; attempt += 1) {
       const stored = await this.#view.get(versionKey(id, number))
@@ -322,14 +296,9 @@ export class Keys implements Disposable {
 
   /** `key`: it was created or deleted. */
   #changed(path: string, key: string | undefined): void {
-    this.#drop(path)
+    this.#cache.drop(path)
     if (key !== undefined) this.lists.touched(key.slice(headPrefix.length))
     this.#parts.onChange(path)
-  }
-
-  #drop(path: string): void {
-    this.#cache.drop(path)
-    this.#earlierVersions.drop(path)
   }
 
   /** Keys have been written, perhaps by another server. */
@@ -339,7 +308,7 @@ export class Keys implements Disposable {
         const sealed = key.slice(headPrefix.length)
         this.lists.touched(sealed)
         const path = this.#parts.cipher.pathOf(sealed)
-        this.#drop(path)
+        this.#cache.drop(path)
         this.#parts.onChange(path)
       }
       if (keys !== undefined) return
@@ -347,7 +316,6 @@ export class Keys implements Disposable {
       this.#parts.onFailure(error)
     }
     this.#cache.dropAll()
-    this.#earlierVersions.dropAll()
     this.lists.forgetAll()
     this.#parts.onChange(undefined)
   }

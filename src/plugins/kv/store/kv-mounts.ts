@@ -1,4 +1,5 @@
 import type { Mount } from '../../../core/mounts/mount.ts'
+import { PerMount } from '../../../core/mounts/per-mount.ts'
 import type { Core } from '../../../core/open/core.ts'
 import { refuse } from '../../../errors.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
@@ -23,7 +24,7 @@ export class KvMounts implements AsyncDisposable {
   readonly #parts: KvMountsParts
   /** Called with the paths of version 2 that change; undefined: any may have. */
   readonly onChange: (mount: Mount, path: string | undefined) => void
-  readonly #byUuid = new Map<string, KvMount>()
+  readonly #places: PerMount<KvMount>
   readonly #upgrading = new Set<string>()
   /** Admits one call at a time that reads much data. Each that waits holds some of it already. */
   readonly large = new Limiter(1, { most: 64, refusal: () => refuse('overloaded', 'server is overloaded') })
@@ -32,6 +33,7 @@ export class KvMounts implements AsyncDisposable {
   constructor(parts: KvMountsParts, onChange: KvMounts['onChange']) {
     this.#parts = parts
     this.onChange = onChange
+    this.#places = new PerMount(parts.mounts, (mount) => this.#open(mount))
   }
 
   /** All of one version, without those that are being removed. */
@@ -40,33 +42,31 @@ export class KvMounts implements AsyncDisposable {
   }
 
   of(mount: Mount): KvMount {
-    const known = this.#byUuid.get(mount.uuid)
-    if (known !== undefined) return known
-    this.#forgetRemoved()
+    return this.#places.of(mount)
+  }
+
+  #open(mount: Mount): KvMount {
     const { mounts, clock, random } = this.#parts
-    const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
-    const made = new KvMount(view, {
+    return new KvMount(mounts.viewOf(mount).view('', { numbers: 'plain' }), {
       clock,
       random,
       large: this.large,
       onFailure: (error) => this.#failed(mount, error),
       onChange: (path) => this.onChange(mount, path),
     })
-    this.#byUuid.set(mount.uuid, made)
-    return made
   }
 
   /** The keys of a mount of version 2. Throws while its entries of version 1 are upgraded. */
   async keysOf(mount: Mount): Promise<Keys> {
     const found = this.of(mount)
     if (!found.isUpgraded) {
-      if (!(await (await found.first()).isEmpty())) {
+      if (!(await (await found.first.get()).isEmpty())) {
         this.#upgradeInBackground(mount)
         throw upgrading()
       }
       found.isUpgraded = true
     }
-    return found.keys()
+    return found.keys.get()
   }
 
   /**
@@ -93,7 +93,7 @@ export class KvMounts implements AsyncDisposable {
     try {
       await this.#upgrade(now, upgradedAtOnce)
     } finally {
-      if (!(await (await this.of(now).first()).isEmpty())) this.#upgradeInBackground(now)
+      if (!(await (await this.of(now).first.get()).isEmpty())) this.#upgradeInBackground(now)
     }
     return [
       'Upgrading mount from version 1 to version 2. This mount will be unavailable for a brief period and will resume service shortly.',
@@ -107,13 +107,13 @@ export class KvMounts implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isStopping = true
-    for (const mount of this.#byUuid.values()) mount[Symbol.dispose]()
+    for (const { kept } of this.#places.all()) kept[Symbol.dispose]()
   }
 
   async #resume(mount: Mount): Promise<void> {
     const found = this.of(mount)
-    if (!(await (await found.first()).isEmpty())) this.#upgradeInBackground(mount)
-    await (await found.keys()).deleteRemains()
+    if (!(await (await found.first.get()).isEmpty())) this.#upgradeInBackground(mount)
+    await (await found.keys.get()).deleteRemains()
   }
 
   #isFirst({ uuid }: Mount): boolean {
@@ -122,7 +122,7 @@ export class KvMounts implements AsyncDisposable {
 
   async #upgrade(mount: Mount, most: number, isEnded = () => false): Promise<void> {
     const found = this.of(mount)
-    const [first, keys] = [await found.first(), await found.keys()]
+    const [first, keys] = [await found.first.get(), await found.keys.get()]
     await upgradeEntries({ ...this.#parts, first, keys, most, isEnded })
   }
 
@@ -136,14 +136,6 @@ export class KvMounts implements AsyncDisposable {
       // a job that was lost to another server begins again by itself
       if (!ended.aborted) this.#upgrading.delete(mount.uuid)
     })
-  }
-
-  #forgetRemoved(): void {
-    for (const [uuid, mount] of this.#byUuid) {
-      if (this.#parts.mounts.table.byUuid(uuid) !== undefined) continue
-      this.#byUuid.delete(uuid)
-      mount[Symbol.dispose]()
-    }
   }
 
   #failed(mount: Mount, err: unknown): void {
