@@ -4,7 +4,7 @@ import type { MountStore } from '../../core/mounts/mount-store.ts'
 import { PerMount } from '../../core/mounts/per-mount.ts'
 import type { CacheUses } from '../../core/records/cache-use.ts'
 import { Changes } from '../../core/records/change.ts'
-import { type KeyedHash, openKeyedHashes } from '../../core/records/keyed-hash.ts'
+import { openKeyedHashes } from '../../core/records/keyed-hash.ts'
 import type { Issued } from '../../core/tokens/acts/auth-block.ts'
 import {
   issueLogin,
@@ -18,6 +18,7 @@ import type { RenewalTerms } from '../../core/tokens/store/token-fields.ts'
 import { renewalTermsOf } from '../../core/tokens/store/token-fields.ts'
 import { tunedTypeWarnings, useLimitWarnings } from '../../core/tokens/store/token-type.ts'
 import { refuse, type ServiceError } from '../../errors.ts'
+import { Loaded } from '../../lib/data/loaded.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { toText } from '../../lib/text/coercion.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -89,16 +90,8 @@ export class ApproleMethod {
   #open(mount: Mount): Place {
     const { mounts, random, clock, caches, failuresKept: kept } = this.#parts
     const view = mounts.viewOf(mount).view('', { numbers: 'plain' })
-    let opening: Promise<Record<'role-id' | 'accessor', KeyedHash>> | undefined
-    const hash = async (name: 'role-id' | 'accessor') => {
-      opening ??= openKeyedHashes(view, random, 'keys', ['role-id', 'accessor'])
-      try {
-        return (await opening)[name]
-      } catch (error) {
-        opening = undefined
-        throw error
-      }
-    }
+    const hashes = new Loaded(() => openKeyedHashes(view, random, 'keys', ['role-id', 'accessor']))
+    const hash = async (name: 'role-id' | 'accessor') => (await hashes.get())[name]
     const roles = new RoleStore({ view, hashOfRoleId: () => hash('role-id'), ...(caches && { caches }) })
     return {
       roles,

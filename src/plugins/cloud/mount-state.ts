@@ -7,6 +7,7 @@ import { fail, refuse } from '../../errors.ts'
 import { KeyedMutex } from '../../lib/concurrency/keyed-mutex.ts'
 import type { WaitingBounds } from '../../lib/concurrency/limiter.ts'
 import { Cache } from '../../lib/data/cache.ts'
+import { Loaded } from '../../lib/data/loaded.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import { allRoles } from './all-roles.ts'
 import { type ConfigRecord, readConfigRecord } from './config/config-record.ts'
@@ -78,7 +79,7 @@ export class MountState implements AsyncDisposable {
   readonly ownIdentity: OwnIdentity
   readonly #parts: MountStateParts
   readonly #mount: Mount
-  #config: Promise<ConfigRecord | undefined> | undefined
+  readonly #config: Loaded<ConfigRecord | undefined>
   #upstream:
     | { readonly ready: ReadyUpstream; readonly until: number; readonly isHostOffered: boolean }
     | undefined
@@ -93,13 +94,19 @@ export class MountState implements AsyncDisposable {
   readonly assertions: Cache<Promise<MountToken>>
   readonly #roles = new Cache<RoleRecord>({ name: 'cloud roles', most: 10_000, mostWeight: 16 * 1024 * 1024 })
   /** Dropped with every change of a role. */
-  #pooledRoles: Promise<NamedRole[]> | undefined
+  readonly #pooledRoles = new Loaded(async () =>
+    (await this.roles()).filter(({ role }) => (role.pool ?? 0) > 0),
+  )
   readonly #mutex = new KeyedMutex()
   readonly #configChanges: Changes
   readonly #unwatch: readonly (() => void)[]
 
   constructor(mount: Mount, view: View, parts: MountStateParts) {
     this.view = view
+    this.#config = new Loaded(async () => {
+      const stored = await view.get(configKey)
+      return stored === undefined ? undefined : readConfigRecord(stored)
+    })
     this.#configChanges = new Changes({ view, tooMany: 'the configuration is changed by too many at once' })
     this.#mount = mount
     this.names = namesOf(mount)
@@ -122,7 +129,7 @@ export class MountState implements AsyncDisposable {
   #followRoles(keys: readonly string[] | undefined): void {
     const names = keys?.map((key) => key.slice(rolePrefix.length))
     this.#roles.follow(names)
-    this.#pooledRoles = undefined
+    this.#pooledRoles.drop()
     if (names === undefined) this.#dropTokens()
     else for (const name of names) this.#dropTokensOf(name)
   }
@@ -145,19 +152,7 @@ export class MountState implements AsyncDisposable {
 
   /** Undefined if the mount is not configured. */
   findConfig(): Promise<ConfigRecord | undefined> {
-    this.#config ??= this.#loadConfig()
-    return this.#config
-  }
-
-  async #loadConfig(): Promise<ConfigRecord | undefined> {
-    const changes = this.#changes
-    try {
-      const stored = await this.view.get(configKey)
-      return stored === undefined ? undefined : readConfigRecord(stored)
-    } catch (error) {
-      if (changes === this.#changes) this.#config = undefined
-      throw error
-    }
+    return this.#config.get()
   }
 
   /**
@@ -189,7 +184,7 @@ export class MountState implements AsyncDisposable {
 
   #configChanged(): void {
     this.#changes += 1
-    this.#config = undefined
+    this.#config.drop()
     this.#upstream = undefined
     this.#exchange = undefined
     this.ownIdentity.drop()
@@ -262,7 +257,7 @@ export class MountState implements AsyncDisposable {
       if (!isWritten) throw fail('unavailable', 'what was to be written with a role was changed meanwhile')
     } finally {
       this.#roles.drop(name)
-      this.#pooledRoles = undefined
+      this.#pooledRoles.drop()
       this.#dropTokensOf(name)
     }
   }
@@ -280,17 +275,7 @@ export class MountState implements AsyncDisposable {
 
   /** The roles of which credentials are made ahead. */
   pooledRoles(): Promise<NamedRole[]> {
-    this.#pooledRoles ??= this.#loadPooledRoles()
-    return this.#pooledRoles
-  }
-
-  async #loadPooledRoles(): Promise<NamedRole[]> {
-    try {
-      return (await this.roles()).filter(({ role }) => (role.pool ?? 0) > 0)
-    } catch (error) {
-      this.#pooledRoles = undefined
-      throw error
-    }
+    return this.#pooledRoles.get()
   }
 
   /** Serializes the writes and deletions of one role, across servers. */

@@ -4,6 +4,7 @@ import { Changes, type Write } from '../../core/records/change.ts'
 import { type KeyedHash, openKeyedHashes } from '../../core/records/keyed-hash.ts'
 import { moveRecords } from '../../core/sealed-names/moved-records.ts'
 import { Cache } from '../../lib/data/cache.ts'
+import { Loaded } from '../../lib/data/loaded.ts'
 import type { Random } from '../../lib/system/random.ts'
 import { bcryptCost, isBcrypt } from './passwords/bcrypt.ts'
 import { nameOf, readUser, storedUser, type User } from './user.ts'
@@ -23,7 +24,8 @@ export class UserStore implements Disposable {
   readonly #random: Random
   /** By the hash of the name. */
   readonly #changes: Changes
-  #opened: Promise<KeyedHash> | undefined
+  /** Opened once what an earlier version has stored is in its place. */
+  readonly #hash = new Loaded(() => this.#open())
   /** Also of names that nobody has: what a login reads must not tell who exists. */
   readonly #users = new Cache<{ readonly user: User | undefined }>({ name: 'users', most: 10_000 })
   /** The highest cost of the imported hashes, under the key `''`. */
@@ -45,18 +47,13 @@ export class UserStore implements Disposable {
     for (const unwatch of this.#unwatch) unwatch()
   }
 
-  /** The key of the record, from the root of the storage, once what an earlier version has stored is in its place. */
+  /** The key of the record, from the root of the storage. */
   async recordKey(name: string): Promise<string> {
     return this.#view.fromRoot({ key: root + (await this.#hashOf(name)), value: undefined }).key
   }
 
-  /** The hash of a name, once what an earlier version has stored is in its place. */
   async #hashOf(name: string): Promise<string> {
-    this.#opened ??= this.#open().catch((error) => {
-      this.#opened = undefined
-      throw error
-    })
-    return (await this.#opened)(name, 'base64url')
+    return (await this.#hash.get())(name, 'base64url')
   }
 
   async #open(): Promise<KeyedHash> {
