@@ -48,7 +48,9 @@ export function openApi({ service, base, connection, perform }: ApiParts) {
   ): Promise<Result> => {
     const kind = { service, operation, repeatable }
     const url = path.startsWith('/') ? base + path : path
-    if (URL.parse(url)?.href.startsWith(root) !== true) throw foreignAddress(kind)
+    // a list names the address of its next page
+    if (URL.parse(url)?.href.startsWith(root) !== true)
+      throw UpstreamError.of(kind, 'foreign_address', 'the address is not one of the configured service')
     const content = body === undefined ? undefined : JSON.stringify(body)
     return await perform(kind, call, async (token) => {
       const headers = {
@@ -98,7 +100,3 @@ export function openApi({ service, base, connection, perform }: ApiParts) {
       ),
   }
 }
-
-/** To which a list or a discovery document may point. */
-export const foreignAddress = (kind: RequestKind): UpstreamError =>
-  UpstreamError.of(kind, 'foreign_address', 'the address is not one of the configured service')
