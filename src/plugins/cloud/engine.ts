@@ -147,10 +147,8 @@ export class CloudEngine implements AsyncDisposable {
   }
 
   start(): void {
-    this.rotation.start()
     this.credentials.start()
-    this.staticRoles.start()
-    this.pools.start()
+    for (const { looks } of [this.rotation, this.staticRoles, this.pools]) looks.start()
     this.#reporting = this.#reportUnscoped()
   }
 
@@ -388,10 +386,10 @@ export class CloudEngine implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#stopping.abort()
     await this.#reporting
-    await this.rotation[Symbol.asyncDispose]()
+    await this.rotation.looks[Symbol.asyncDispose]()
     await this.staticRoles[Symbol.asyncDispose]()
-    await this.pools[Symbol.asyncDispose]()
-    await this.credentials[Symbol.asyncDispose]()
+    await this.pools.looks[Symbol.asyncDispose]()
+    await this.credentials.reaping[Symbol.asyncDispose]()
     await Promise.all([...this.#stateByUuid.values()].map((state) => state[Symbol.asyncDispose]()))
   }
 }

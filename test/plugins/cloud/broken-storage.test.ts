@@ -21,7 +21,7 @@ async function nextLife(fixture: EngineFixture): Promise<void> {
 async function timePasses(fixture: EngineFixture): Promise<void> {
   for (let minutes = 0; minutes < 12; minutes += 4) {
     fixture.clock.advance(240)
-    await fixture.engine.rotation.look()
+    await fixture.engine.rotation.looks.look()
     await fixture.state.intents.undoAll()
   }
   expect(await fixture.state.intents.undoAll()).toEqual([])
@@ -35,7 +35,7 @@ describe('a rotation of the root secret', () => {
       fixture.breakStorage(writes, last)
       await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
       fixture.clock.advance(60)
-      await fixture.engine.rotation.look()
+      await fixture.engine.rotation.looks.look()
 
       await nextLife(fixture)
 
@@ -50,7 +50,7 @@ describe('a rotation of the root secret', () => {
       fixture.refuseOneWrite(writes, last)
       await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
       fixture.clock.advance(60)
-      await fixture.engine.rotation.look()
+      await fixture.engine.rotation.looks.look()
 
       await timePasses(fixture)
 

@@ -26,7 +26,7 @@ describe('the upstream client', () => {
       change: async (fixture: Awaited<ReturnType<typeof openEngineFixture>>) => {
         await fixture.engine.rotateRoot(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000')
         fixture.clock.advance(60)
-        await fixture.engine.rotation.look()
+        await fixture.engine.rotation.looks.look()
       },
     },
   ])('is created again after $name', async ({ change }) => {

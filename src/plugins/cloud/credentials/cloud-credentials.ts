@@ -1,4 +1,3 @@
-import { Periodic } from '../../../core/jobs/background.ts'
 import type { Lease } from '../../../core/leases/lease.ts'
 import type { Dropping, LeaseBackend, Renewal } from '../../../core/leases/lease-backend.ts'
 import type { LeaseStore } from '../../../core/leases/lease-store.ts'
@@ -14,6 +13,7 @@ import { Intents, type Undone } from '../intents/intents.ts'
 import { undoIntent } from '../intents/undo.ts'
 import { type Patience, usualPatience } from '../intents/undoing.ts'
 import { engineOptions } from '../mount-options.ts'
+import { MountLooks } from '../mount-looks.ts'
 import type { MountState } from '../mount-state.ts'
 import { type Preflight, preflight } from '../preflight/preflight.ts'
 import type { PreflightContext } from '../preflight/preflight-context.ts'
@@ -67,23 +67,22 @@ function laterIfUpstream(error: unknown): Undone {
  * All credentials with leases, and the clean-up after failures. docs/contract/cloud.md#credentials,
  * docs/contract/cloud.md#undo
  */
-export class CloudCredentials implements LeaseBackend, AsyncDisposable {
+export class CloudCredentials implements LeaseBackend {
+  readonly reaping: MountLooks
   readonly #parts: CloudCredentialsParts
   readonly #requestLimitMs: number
   readonly #limits = new WeakMap<MountState, { creations: Limiter; waiting: { count: number } }>()
-  readonly #lastReap = new Map<string, number>()
-  readonly #stopping = new AbortController()
-  readonly #background = new Set<Promise<void>>()
-  readonly #reaping: Periodic
+  readonly #lastReap = new WeakMap<MountState, number>()
 
   constructor(parts: CloudCredentialsParts) {
     this.#parts = parts
     this.#requestLimitMs = parts.requestLimitMs ?? defaultRequestLimitMs
-    this.#reaping = new Periodic({
-      job: parts.jobs.job('cloud-reap'),
+    this.reaping = new MountLooks({
+      ...parts,
+      job: 'cloud-reap',
       intervalMs: tickMs,
-      run: async () => this.#inBackground(this.reapDue()),
-      onError: (err) => parts.log.error({ event: 'work_failed', err }, 'could not reap cloud mounts'),
+      failure: 'could not reap a cloud mount',
+      lookAt: (mount) => this.#reapIfDue(mount),
     })
   }
 
@@ -91,7 +90,7 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   start(): void {
     const job = this.#parts.jobs.job('cloud-undo')
     job.begin((held) => adoptAbandoned(held, { ...this.#parts, job }))
-    this.#reaping.start()
+    this.reaping.start()
   }
 
   openIntents(mount: Mount, state: MountState): Intents {
@@ -206,54 +205,35 @@ export class CloudCredentials implements LeaseBackend, AsyncDisposable {
   }
 
   clear(mount: Mount, how: { readonly abandon: boolean }): Promise<void> {
-    return clearMount(mount, how, { ...this.#parts, signal: this.#stopping.signal })
+    return clearMount(mount, how, { ...this.#parts, signal: this.reaping.stopping })
   }
 
-  async reapDue(): Promise<void> {
-    const { clock, log, random, enter } = this.#parts
-    for (const mount of this.#parts.mounts()) {
-      const periodMs = engineOptions(mount).reap_period * 1000
-      const last = this.#lastReap.get(mount.uuid) ?? clock.now()
-      this.#lastReap.set(mount.uuid, last)
-      if (periodMs === 0 || clock.now() - last < periodMs) continue
-      this.#lastReap.set(mount.uuid, clock.now())
-      const leave = enter(mount)
-      if (leave === undefined) continue
-      try {
-        const { objects, deleted } = await this.reap(mount, { dryRun: false, correlationId: random.uuid() })
-        if (objects.length > 0)
-          log.warn(
-            { event: 'cloud_reaped', mount: mount.path, objects: objects.length, deleted },
-            'deleted cloud objects that have no owner',
-          )
-      } catch (err) {
-        log.warn({ event: 'work_failed', err, mount: mount.path }, 'could not reap a cloud mount')
-      } finally {
-        leave()
-      }
+  async #reapIfDue(mount: Mount): Promise<void> {
+    const { clock, log, random, enter, stateOf } = this.#parts
+    const state = stateOf(mount)
+    const periodMs = engineOptions(mount).reap_period * 1000
+    const last = this.#lastReap.get(state) ?? clock.now()
+    const isDue = periodMs !== 0 && clock.now() - last >= periodMs
+    this.#lastReap.set(state, isDue ? clock.now() : last)
+    const leave = isDue ? enter(mount) : undefined
+    if (leave === undefined) return
+    try {
+      const { objects, deleted } = await this.reap(mount, { dryRun: false, correlationId: random.uuid() })
+      if (objects.length > 0)
+        log.warn(
+          { event: 'cloud_reaped', mount: mount.path, objects: objects.length, deleted },
+          'deleted cloud objects that have no owner',
+        )
+    } finally {
+      leave()
     }
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort()
-    await this.#reaping[Symbol.asyncDispose]()
-    await Promise.all(this.#background)
-  }
-
-  #inBackground(work: Promise<void>): void {
-    const tracked = work
-      .catch((err: unknown) =>
-        this.#parts.log.error({ event: 'work_failed', err }, 'background work on cloud credentials failed'),
-      )
-      .finally(() => this.#background.delete(tracked))
-    this.#background.add(tracked)
   }
 
   #call(correlationId: string) {
     return {
       deadline: this.#parts.clock.now() + this.#requestLimitMs,
       correlationId,
-      signal: this.#stopping.signal,
+      signal: this.reaping.stopping,
     }
   }
 

@@ -1,10 +1,10 @@
-import { Periodic } from '../../../core/jobs/background.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
 import type { TtlBounds } from '../../../core/tokens/store/lifetime.ts'
 import { ServiceError } from '../../../errors.ts'
 import type { Limiter } from '../../../lib/concurrency/limiter.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import type { EngineParts } from '../engine-parts.ts'
+import { MountLooks } from '../mount-looks.ts'
 import type { MountState, NamedRole } from '../mount-state.ts'
 import { retire } from './leave-pool.ts'
 import { makeMember } from './make-member.ts'
@@ -65,36 +65,33 @@ export type ShownPool = {
  * Keeps the pools of all mounts full, and removes members that may not be handed out any more.
  * docs/contract/cloud-pool.md#refill
  */
-export class CloudPools implements AsyncDisposable {
+export class CloudPools {
+  readonly looks: MountLooks
   readonly #parts: PoolsParts
   readonly #times: typeof usualTimes
-  readonly #stopping = new AbortController()
   readonly #runningByUuid = new Map<string, Running>()
-  readonly #background = new Set<Promise<void>>()
-  readonly #looks: Periodic
 
   constructor(parts: PoolsParts) {
     this.#parts = parts
     this.#times = { ...usualTimes, ...parts.poolTimes }
-    this.#looks = new Periodic({
-      job: parts.jobs.job('cloud-pools'),
+    this.looks = new MountLooks({
+      ...parts,
+      job: 'cloud-pools',
       intervalMs: this.#times.lookMs,
-      run: async (ended) => {
-        // does not wait: a mount whose cloud hangs must not delay the others
-        const look = this.look(ended).finally(() => this.#background.delete(look))
-        this.#background.add(look)
-      },
-      onError: (err) => parts.log.error({ event: 'work_failed', err }, 'could not look at the pools'),
+      failure: 'could not look at the pools of a cloud mount',
+      lookAt: (mount, ended) => this.#lookAt(mount, ended),
     })
   }
 
-  start(): void {
-    this.#looks.start()
+  /** Fills the pools of a mount, and waits for that. */
+  async #lookAt(mount: Mount, ended: AbortSignal): Promise<void> {
+    this.#dropRemoved()
+    const running = this.#runningAt(mount)
+    await this.#fill(mount, running, ended)
+    while (running.refills.size > 0) await Promise.all(running.refills.keys())
   }
 
-  /** Does everything that is due and waits for it. Failures are stored or logged, and a later look retries them. */
-  async look(ended = this.#stopping.signal): Promise<void> {
-    const signal = AbortSignal.any([ended, this.#stopping.signal])
+  #dropRemoved(): void {
     const known = new Set(this.#parts.everyMount().map(({ uuid }) => uuid))
     for (const [uuid, { stopping, refills }] of this.#runningByUuid) {
       if (known.has(uuid)) continue
@@ -102,13 +99,6 @@ export class CloudPools implements AsyncDisposable {
       stopping.abort()
       if (refills.size === 0) this.#runningByUuid.delete(uuid)
     }
-    await Promise.all(
-      this.#parts.mounts().map(async (mount) => {
-        const running = this.#runningAt(mount)
-        await this.#fill(mount, running, signal)
-        while (running.refills.size > 0) await Promise.all(running.refills.keys())
-      }),
-    )
   }
 
   /** Of a mount that is being removed, once no request is inside any more: its members become debris. */
@@ -158,16 +148,6 @@ export class CloudPools implements AsyncDisposable {
     )
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort()
-    await this.#looks[Symbol.asyncDispose]()
-    await Promise.all(this.#background)
-    for (const { filling, refills } of this.#runningByUuid.values()) {
-      await filling
-      await Promise.all(refills.keys())
-    }
-  }
-
   #runningAt({ uuid }: Mount): Running {
     const known = this.#runningByUuid.get(uuid)
     if (known !== undefined) return known
@@ -180,7 +160,7 @@ export class CloudPools implements AsyncDisposable {
   #fill(mount: Mount, running: Running, ended: AbortSignal): Promise<void> {
     const signal = AbortSignal.any([ended, running.stopping.signal])
     running.filling ??= this.#startRefills(mount, running, signal)
-      .catch((err: unknown) => this.#failed(mount, err))
+      .catch((err: unknown) => this.looks.failed(mount, err))
       .finally(() => {
         running.filling = undefined
       })
@@ -283,16 +263,7 @@ export class CloudPools implements AsyncDisposable {
       )
     await state.pool
       .noteFailure(name, { terms: terms.digest, tries, error, at })
-      .catch((cause: unknown) => this.#failed(mount, cause))
-  }
-
-  #failed({ path, namespace }: Mount, err: unknown): void {
-    // a sealed server reports that to its callers only
-    if (err instanceof ServiceError && err.kind === 'sealed') return
-    this.#parts.log.error(
-      { event: 'work_failed', err, mount: path, namespace },
-      'could not look at the pools of a cloud mount',
-    )
+      .catch((cause: unknown) => this.looks.failed(mount, cause))
   }
 }
 

@@ -1,9 +1,9 @@
-import { Periodic } from '../../../core/jobs/background.ts'
 import type { Mount } from '../../../core/mounts/mount.ts'
-import { fail, ServiceError } from '../../../errors.ts'
+import { fail } from '../../../errors.ts'
 import { Limiter } from '../../../lib/concurrency/limiter.ts'
 import { wait } from '../../../lib/concurrency/wait.ts'
 import type { EngineParts } from '../engine-parts.ts'
+import { MountLooks } from '../mount-looks.ts'
 import type { MountState } from '../mount-state.ts'
 import type { Requester } from '../records/credential-record.ts'
 import { comparePasswords } from './compare-passwords.ts'
@@ -76,43 +76,24 @@ type Comparison = {
  * is over. docs/cloud-static-roles.md#rotation
  */
 export class StaticRoles implements AsyncDisposable {
+  readonly looks: MountLooks
   readonly #parts: StaticRolesParts
   readonly #times: typeof usualTimes
   readonly #start: number
-  readonly #stopping = new AbortController()
   readonly #runningByUuid = new Map<string, Running>()
-  readonly #looks: Periodic
-  readonly #background = new Set<Promise<void>>()
   #figures: Promise<Figures[]> | undefined
 
   constructor(parts: StaticRolesParts) {
     this.#parts = parts
     this.#times = { ...usualTimes, ...parts.staticTimes }
     this.#start = parts.clock.now()
-    this.#looks = new Periodic({
-      job: parts.jobs.job('cloud-static-roles'),
+    this.looks = new MountLooks({
+      ...parts,
+      job: 'cloud-static-roles',
       intervalMs: this.#times.lookMs,
-      run: async (ended) => {
-        // does not wait: a mount whose cloud hangs must not delay the others
-        this.#inBackground(this.look(ended))
-      },
-      onError: (err) =>
-        parts.log.error({ event: 'work_failed', err }, 'could not look for static roles that are due'),
+      failure: 'could not look for static roles that are due',
+      lookAt: (mount, ended) => this.#lookAt(mount, ended),
     })
-  }
-
-  start(): void {
-    this.#looks.start()
-  }
-
-  /** Does everything that is due and waits for it. Failures are logged, and a later run retries them. */
-  async look(ended = this.#stopping.signal): Promise<void> {
-    const signal = AbortSignal.any([ended, this.#stopping.signal])
-    await Promise.all(
-      this.#parts
-        .mounts()
-        .map((mount) => this.#lookAt(mount, signal).catch((err: unknown) => this.#failed(mount, err))),
-    )
   }
 
   async write(mount: Mount, name: string, sent: StaticRoleInput, by: Requested): Promise<void> {
@@ -217,20 +198,9 @@ export class StaticRoles implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#stopping.abort()
-    await this.#looks[Symbol.asyncDispose]()
+    await this.looks[Symbol.asyncDispose]()
     const running = [...this.#runningByUuid.values()]
-    await Promise.all(running.flatMap(({ byName, asked }) => [...byName.values(), ...asked]))
-    await Promise.all(this.#background)
-  }
-
-  #inBackground(work: Promise<void>): void {
-    const tracked = work
-      .catch((err: unknown) =>
-        this.#parts.log.error({ event: 'work_failed', err }, 'could not look for static roles that are due'),
-      )
-      .finally(() => this.#background.delete(tracked))
-    this.#background.add(tracked)
+    await Promise.all(running.flatMap(({ asked }) => [...asked]))
   }
 
   async #lookAt(mount: Mount, ended: AbortSignal): Promise<void> {
@@ -251,7 +221,7 @@ export class StaticRoles implements AsyncDisposable {
       await retireDue(stateOf(mount))
       await this.#compare(mount, running, this.#work(mount, random.uuid(), ended))
     } catch (err) {
-      this.#failed(mount, err)
+      this.looks.failed(mount, err)
     } finally {
       leave()
     }
@@ -304,18 +274,9 @@ export class StaticRoles implements AsyncDisposable {
           byName.delete(name)
           return this.#fill(mount, state, ended)
         })
-        .catch((err: unknown) => this.#failed(mount, err))
+        .catch((err: unknown) => this.looks.failed(mount, err))
       byName.set(name, rotation)
     }
-  }
-
-  #failed({ path, namespace }: Mount, err: unknown): void {
-    // a sealed server reports that to its callers only
-    if (err instanceof ServiceError && err.kind === 'sealed') return
-    this.#parts.log.error(
-      { event: 'work_failed', err, mount: path, namespace },
-      'could not look for static roles that are due',
-    )
   }
 
   #runningAt({ uuid }: Mount): Running {
@@ -340,7 +301,7 @@ export class StaticRoles implements AsyncDisposable {
 
   #work(mount: Mount, correlationId: string, ended?: AbortSignal): StaticWork {
     const { stateOf, enter, everyMount } = this.#parts
-    const signals = [this.#stopping.signal, this.#runningAt(mount).stopping.signal]
+    const signals = [this.looks.stopping, this.#runningAt(mount).stopping.signal]
     return {
       ...this.#parts,
       state: stateOf(mount),

@@ -272,21 +272,21 @@ describe('what earlier versions left of leases that were revoked by force', () =
 
 test('a mount is reaped automatically at the interval of its options', async () => {
   await anApplication('gatehouse-ci-lost')
-  await fixture.engine.credentials.reapDue()
+  await fixture.engine.credentials.reaping.look()
   fixture.clock.advance(7200)
-  await fixture.engine.credentials.reapDue()
+  await fixture.engine.credentials.reaping.look()
   expect(applications().map(({ deleted }) => deleted)).toEqual([false])
 
   Object.assign(fixture.mount, { options: { reap_period: '1h' } })
-  await fixture.engine.credentials.reapDue()
+  await fixture.engine.credentials.reaping.look()
 
   expect(applications().map(({ deleted }) => deleted)).toEqual([true])
   await anApplication('gatehouse-ci-lost-too')
   fixture.clock.advance(3599)
-  await fixture.engine.credentials.reapDue()
+  await fixture.engine.credentials.reaping.look()
   expect(applications().map(({ deleted }) => deleted)).toEqual([true, false])
   fixture.clock.advance(1)
-  await fixture.engine.credentials.reapDue()
+  await fixture.engine.credentials.reaping.look()
   expect(applications().map(({ deleted }) => deleted)).toEqual([true, true])
 })
 

@@ -7,7 +7,7 @@ import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 /** Two mounts that sign in with the same secret, which an operator entered. */
 const openShared = (config = {}) => openEngineFixture({ config, neighbour: config })
 const rotate = (fixture: EngineFixture, mount: Mount) => fixture.engine.rotateRoot(mount, randomUUID())
-const look = (fixture: EngineFixture) => fixture.engine.rotation.look()
+const look = (fixture: EngineFixture) => fixture.engine.rotation.looks.look()
 const configOf = async (fixture: EngineFixture, mount: Mount) => {
   const config = await fixture.engine.stateOf(mount).findConfig()
   if (config === undefined) throw new Error('the mount is not configured')

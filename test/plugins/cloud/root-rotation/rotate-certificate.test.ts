@@ -33,7 +33,7 @@ const rotate = ({ engine, mount }: EngineFixture) => engine.rotateRoot(mount, co
 
 async function pass(fixture: EngineFixture, seconds: number): Promise<void> {
   fixture.clock.advance(seconds)
-  await fixture.engine.rotation.look()
+  await fixture.engine.rotation.looks.look()
   await fixture.state.intents.undoAll()
 }
 
@@ -283,7 +283,7 @@ describe('a crash leaves one certificate that works', () => {
     fixture.breakStorage(writes, last)
     await rotate(fixture).catch(() => undefined)
     fixture.clock.advance(60)
-    await fixture.engine.rotation.look()
+    await fixture.engine.rotation.looks.look()
 
     fixture.restart()
     for (const seconds of [60, 3600, 15, 3601, 601]) await pass(fixture, seconds)

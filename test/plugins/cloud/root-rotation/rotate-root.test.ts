@@ -8,7 +8,7 @@ import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 
 const rotate = (fixture: EngineFixture) =>
   fixture.engine.rotateRoot(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000')
-const look = (fixture: EngineFixture) => fixture.engine.rotation.look()
+const look = (fixture: EngineFixture) => fixture.engine.rotation.looks.look()
 const untilNothingIsLeft = (fixture: EngineFixture) =>
   expect.poll(() => fixture.state.intents.undoAll(), { timeout: 20_000 }).toEqual([])
 const names = async (fixture: EngineFixture) =>
@@ -95,7 +95,7 @@ test('a look that has ended begins no rotation', async () => {
   await using fixture = await openEngineFixture({ config: { rotation_period: 600 } })
   fixture.clock.advance(600)
 
-  await fixture.engine.rotation.look(AbortSignal.abort())
+  await fixture.engine.rotation.looks.look(AbortSignal.abort())
   const after = await fixture.config()
   await look(fixture)
 
@@ -183,7 +183,7 @@ test('a secret that an operator gave to two mounts stays until both have rotated
   ]) {
     await fixture.engine.rotateRoot(mount, randomUUID())
     fixture.clock.advance(60)
-    await fixture.engine.rotation.look()
+    await fixture.engine.rotation.looks.look()
     expect(await works(typed)).toBe(!isLast)
     expect(
       fixture.lines.filter(({ fields }) => 'event' in fields && fields.event === 'root_secret_shared'),

@@ -81,15 +81,15 @@ test('after a restoration, a role whose password is gone upstream rotates at onc
   const keyOf = async (application: typeof lost) =>
     (await state.staticRoles.find(application?.id ?? ''))?.current?.key_id ?? ''
   const [lostKey, keptKey] = [await keyOf(lost), await keyOf(kept)]
-  await engine.staticRoles.look()
+  await engine.staticRoles.looks.look()
   directory.admin.remove(lostKey)
-  await engine.staticRoles.look()
+  await engine.staticRoles.looks.look()
   expect(await keyOf(lost)).toBe(lostKey)
 
   // as a restoration does
   await fixture.view.deletePrefix('static-confirmed/')
   fixture.restart()
-  await fixture.engine.staticRoles.look()
+  await fixture.engine.staticRoles.looks.look()
 
   expect(await keyOf(kept)).toBe(keptKey)
   const role = await fixture.state.staticRoles.find(lost?.id ?? '')
@@ -111,7 +111,7 @@ test('after a restoration, only roles whose application cannot be read are compa
   const readAfter = async (seconds: number) => {
     fixture.clock.advance(seconds)
     directory.journal.clear()
-    await fixture.engine.staticRoles.look()
+    await fixture.engine.staticRoles.looks.look()
     return directory.journal.entries({ operation: 'getApplication' }).length
   }
 
@@ -136,7 +136,7 @@ test('a password of a new mount that the directory does not show yet stays', asy
   await engine.staticRoles.write(mount, name, { application_object_id: id }, by)
   const made = theirKeys(fixture, appId)
 
-  await engine.staticRoles.look()
+  await engine.staticRoles.looks.look()
 
   expect((await state.staticRoles.find(name))?.current?.key_id).toBe(made[0])
   expect(theirKeys(fixture, appId)).toEqual(made)
