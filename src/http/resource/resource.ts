@@ -192,6 +192,13 @@ export const nameList = (path: `/${string}`, { help, summary, example, names }: 
     },
   })
 
+/** The reply to a change, of which there is nothing to tell but warnings. */
+export const warned = (warnings: readonly string[]): Reply | undefined =>
+  warnings.length === 0 ? undefined : { warnings }
+
+/** `canonical` of paths with names that are the same in any spelling. */
+export const lowerCase = (below: string): string => below.toLowerCase()
+
 const tidyStarted =
   "Tidy operation successfully started. Any information from the operation will be printed to Gatehouse's server logs."
 

@@ -8,7 +8,7 @@ import {
 import { type LookalikeReportParts, lookalikeReports } from '../../core/tokens/acts/lookalike-reports.ts'
 import { requestedScope, scopeFields } from '../../core/tokens/store/scope.ts'
 import type { PluginDefinition } from '../../http/resource/plugin.ts'
-import { loginPlace, maySend, type Resource, resource } from '../../http/resource/resource.ts'
+import { loginPlace, lowerCase, maySend, type Resource, resource } from '../../http/resource/resource.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import { stringField } from '../../lib/text/fields.ts'
 import { LoginSteps } from '../../logins/explain/login-steps.ts'
@@ -130,5 +130,3 @@ const refusedResources = (method: ApproleMethod): Resource[] =>
       role === '' || maySend(exchange, { operation: 'read', path: `role/${role}`, canonical: lowerCase }),
     mayExplain: () => true,
   })
-
-const lowerCase = (below: string): string => below.toLowerCase()

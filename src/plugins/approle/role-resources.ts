@@ -3,7 +3,7 @@ import type { HistoryStore } from '../../core/history/history-store.ts'
 import { sanitize } from '../../core/tokens/store/policy-names.ts'
 import { boundCidrs } from '../../core/tokens/store/token-fields.ts'
 import { fail, refuse, ServiceError } from '../../errors.ts'
-import { type KeptHistory, nameList, type Resource, resource } from '../../http/resource/resource.ts'
+import { type KeptHistory, nameList, type Resource, resource, warned } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 import type { ApproleMethod } from './method.ts'
 import {
@@ -207,8 +207,7 @@ export const roleResources = (method: ApproleMethod, store: HistoryStore): Resou
       handle: async ({ mount, params, input }) => {
         const name = roleName(params)
         checkRoleName(name)
-        const warnings = await method.putRole(mount, name, input)
-        return warnings.length === 0 ? undefined : { warnings }
+        return warned(await method.putRole(mount, name, input))
       },
     },
     delete: {

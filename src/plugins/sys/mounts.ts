@@ -31,6 +31,7 @@ import {
   type Resource,
   resource,
   unknownPaths,
+  warned,
 } from '../../http/resource/resource.ts'
 import { boolField, stringField } from '../../lib/text/fields.ts'
 import { quoted } from '../../lib/text/go-text.ts'
@@ -236,8 +237,7 @@ function tableResources(
     return { data: tuneInfo(mount, systemTtl) }
   }
   const tune = async (place: MountPoint, input: z.output<typeof tuneInput>): Promise<Reply | undefined> => {
-    const warnings = await mounts.tune(place, input)
-    return warnings.length > 0 ? { warnings } : undefined
+    return warned(await mounts.tune(place, input))
   }
 
   const history = mountHistory({ mounts, history: store }, table)

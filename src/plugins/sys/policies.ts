@@ -1,7 +1,13 @@
 import { z } from 'zod'
 import type { Core } from '../../core/open/core.ts'
 import { policyName, type StoredPolicy, withoutEndSlashes } from '../../core/policies/policy-store.ts'
-import { type KeptHistory, type Reply, type Resource, resource } from '../../http/resource/resource.ts'
+import {
+  type KeptHistory,
+  type Reply,
+  type Resource,
+  resource,
+  warned,
+} from '../../http/resource/resource.ts'
 import { boolField, durationField, intField, stringField, timeField } from '../../lib/text/fields.ts'
 import { answers } from './answers/answers.ts'
 import { policyWhatIfAnswer, whatIfOfPolicies } from './policy-what-if.ts'
@@ -92,7 +98,7 @@ export function policyResources({
           // of a name that is no plain word
           const tried = /^(.+)\/what-if$/.exec(params.rest)?.[1]
           if (tried !== undefined) return whatIf(exchange, tried)
-          return said(await policies.put(mount.namespace, params.rest, input.policy, input))
+          return warned(await policies.put(mount.namespace, params.rest, input.policy, input))
         },
       },
       delete: {
@@ -139,7 +145,7 @@ export function policyResources({
           const old = input.policy === '' && input.rules !== ''
           const text = old ? input.rules : input.policy
           const warnings = await policies.put(mount.namespace, params.rest, text, input)
-          return said(old ? [...warnings, "'rules' is deprecated, please use 'policy' instead"] : warnings)
+          return warned(old ? [...warnings, "'rules' is deprecated, please use 'policy' instead"] : warnings)
         },
       },
       delete: {
@@ -170,7 +176,3 @@ const shown = ({ name, text, ...rest }: StoredPolicy, key: 'policy' | 'rules') =
   [key]: text,
   ...rest,
 })
-
-/** Without warnings the status is 204. */
-const said = (warnings: readonly string[]): Reply | undefined =>
-  warnings.length === 0 ? undefined : { warnings }

@@ -8,7 +8,7 @@ import {
 } from '../../core/tokens/store/token-role.ts'
 import type { TokenRoleStore } from '../../core/tokens/store/token-role-store.ts'
 import { refuse } from '../../errors.ts'
-import { nameList, type Resource, resource } from '../../http/resource/resource.ts'
+import { nameList, type Resource, resource, warned } from '../../http/resource/resource.ts'
 import { answers } from './answers.ts'
 
 type TokenRoleParts = {
@@ -55,8 +55,7 @@ export function tokenRoleResources({ roles, history: store, systemTtl }: TokenRo
           const role = await roles.change(mount.namespace, params.role_name, (before) =>
             changedTokenRole(before, input),
           )
-          const warnings = tokenRoleWarnings(role.record, input, mountTtl(mount.config, systemTtl).maxTtl)
-          return warnings.length === 0 ? undefined : { warnings }
+          return warned(tokenRoleWarnings(role.record, input, mountTtl(mount.config, systemTtl).maxTtl))
         },
       },
       delete: {

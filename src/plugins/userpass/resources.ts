@@ -7,12 +7,14 @@ import { exampleSettings, shownTokenFields, wholeTokenFields } from '../../core/
 import {
   type KeptHistory,
   loginPlace,
+  lowerCase,
   maySend,
   nameList,
   type Reply,
   type Resource,
   resource,
   unknownPaths,
+  warned,
 } from '../../http/resource/resource.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
 import { stringField } from '../../lib/text/fields.ts'
@@ -57,7 +59,6 @@ const placeOf = ({ mount, params }: { mount: LoginRequest['mount']; params: Name
   mount,
   name: params.username.toLowerCase(),
 })
-const canonical = (below: string): string => below.toLowerCase()
 
 /** The method `userpass`, `auth/<mount>/*`. docs/contract/userpass.md */
 export const userpassResources = (parts: UserpassParts): Resource[] => [
@@ -78,7 +79,7 @@ export const userpassResources = (parts: UserpassParts): Resource[] => [
 const maySeeName = (exchange: Asking, { discreet: { subject } }: TracedFailure): boolean =>
   subject === undefined
     ? maySend(exchange, { operation: 'list', path: 'users' })
-    : maySend(exchange, { operation: 'read', path: `users/${subject}`, canonical })
+    : maySend(exchange, { operation: 'read', path: `users/${subject}`, canonical: lowerCase })
 
 const userHistory = ({ method, history: store }: UserpassParts): KeptHistory<Named> => ({
   store,
@@ -107,7 +108,7 @@ const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resour
   }),
   resource('/users/:username', {
     help: 'A user: the password, and what the token may do.',
-    canonical,
+    canonical: lowerCase,
     history,
     exists: async (exchange) => (await method.find(placeOf(exchange))) !== undefined,
     read: {
@@ -128,8 +129,7 @@ const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resour
         const given = isRestored
           ? { password, password_hash: '', restored: password === '' ? hash : '' }
           : { password, password_hash: hash }
-        const warnings = await method.put(placeOf(exchange), settings, given)
-        return warnings.length === 0 ? undefined : { warnings }
+        return warned(await method.put(placeOf(exchange), settings, given))
       },
     },
     delete: {
@@ -139,7 +139,7 @@ const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resour
   }),
   resource('/users/:username/password', {
     help: 'The password of a user.',
-    canonical,
+    canonical: lowerCase,
     history: { ...history, elsewhere: 'part' },
     write: {
       summary: 'Change the password of a user',
@@ -152,7 +152,7 @@ const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resour
   }),
   resource('/users/:username/policies', {
     help: 'The policies of a user.',
-    canonical,
+    canonical: lowerCase,
     history: { ...history, elsewhere: 'part' },
     write: {
       summary: 'Change the policies of a user',

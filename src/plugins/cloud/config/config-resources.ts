@@ -5,6 +5,7 @@ import {
   type DocumentedAnswer,
   type Resource,
   resource,
+  warned,
 } from '../../../http/resource/resource.ts'
 import { durationField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
@@ -41,12 +42,12 @@ export const configResources = (engine: CloudEngine, store: HistoryStore, names:
       summary: 'Change the configuration; warns if that discards a rotation in progress',
       statuses: [204, 200],
       input: configFields,
-      handle: async ({ mount, input }) => withWarnings(await engine.putConfig(mount, input)),
+      handle: async ({ mount, input }) => warned(await engine.putConfig(mount, input)),
     },
     delete: {
       summary: 'Delete the configuration',
       statuses: [204, 200],
-      handle: async ({ mount }) => withWarnings(await engine.deleteConfig(mount)),
+      handle: async ({ mount }) => warned(await engine.deleteConfig(mount)),
     },
   }),
   resource('/config/identity', {
@@ -86,12 +87,10 @@ export const configResources = (engine: CloudEngine, store: HistoryStore, names:
     write: {
       summary: 'Rotate the root secret; the new secret is used once it works',
       statuses: [204, 200],
-      handle: async ({ mount, call }) => withWarnings(await engine.rotateRoot(mount, call.requestId)),
+      handle: async ({ mount, call }) => warned(await engine.rotateRoot(mount, call.requestId)),
     },
   }),
 ]
-
-const withWarnings = (warnings: string[]) => (warnings.length === 0 ? undefined : { warnings })
 
 /** The example of a mount of type `azure` lacks fields that were never sent. */
 const exampleFor = ({ type }: FieldNames, whole: object): object =>

@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import { checkMayReach, type Resource, resource } from '../../../http/resource/resource.ts'
+import { checkMayReach, lowerCase, type Resource, resource } from '../../../http/resource/resource.ts'
 import { boolField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import { debrisObject } from '../intents/debris.ts'
@@ -88,7 +88,7 @@ export function credentialResources({ credentials, federated }: CloudEngine): Re
     resource('/creds/:name', {
       help: 'A credential of a role, revoked with its lease.',
       issuesCredentials: true,
-      canonical: (below) => below.toLowerCase(),
+      canonical: lowerCase,
       read: {
         summary: 'Get a credential',
         input: credentialFields,

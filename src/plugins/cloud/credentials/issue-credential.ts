@@ -14,7 +14,7 @@ import { engineOptions } from '../mount-options.ts'
 import type { MountState } from '../mount-state.ts'
 import { takeMember } from '../pool/leave-pool.ts'
 import { poolTerms } from '../pool/pool-terms.ts'
-import { credentialEntry } from '../records/credential-record.ts'
+import { credentialEntry, requesterOf } from '../records/credential-record.ts'
 import { checkHasScopes, type RoleRecord } from '../roles/role-record.ts'
 import type { IssueWork, UpstreamWork } from '../upstream-work.ts'
 import { issueTerms } from './lease-terms.ts'
@@ -211,10 +211,7 @@ function leased(
     work: Pick<UpstreamWork, 'state' | 'clock'>
   },
 ): LeasedSecret {
-  const requester = {
-    entity_id: caller?.token.entity_id ?? '',
-    display_name: caller?.token.display_name ?? '',
-  }
+  const requester = requesterOf(caller)
   return {
     ...issueTerms(role, data, clock.now()),
     renewable: true,

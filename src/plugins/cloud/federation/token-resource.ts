@@ -3,6 +3,7 @@ import {
   checkMayReach,
   type DocumentedAnswer,
   type Exchange,
+  lowerCase,
   type Resource,
   resource,
 } from '../../../http/resource/resource.ts'
@@ -23,20 +24,18 @@ export const accessTokenAnswer = {
   },
 } satisfies DocumentedAnswer
 
-const canonical = (below: string): string => below.toLowerCase()
-
 /** docs/contract/cloud.md#access-tokens */
 export function tokenResource(federated: FederatedCredentials): Resource {
   const handle = async (exchange: Exchange<TokenRequest, { name: string }>) => {
     const { call, mount, params, input } = exchange
-    checkMayReach(exchange, { operation: 'read', path: `creds/${params.name}`, canonical })
+    checkMayReach(exchange, { operation: 'read', path: `creds/${params.name}`, canonical: lowerCase })
     return { dataText: await federated.token(mount, params.name, input, call.requestId) }
   }
   return resource('/token/:name', {
     help: 'An access token of a federated role, which ends by itself.',
     passesReadOnly: true,
     issuesCredentials: true,
-    canonical,
+    canonical: lowerCase,
     read: { summary: 'Get an access token', input: tokenFields, ...accessTokenAnswer, handle },
     write: {
       summary: 'Get an access token; `scope` in the body',

@@ -1,11 +1,17 @@
 import { z } from 'zod'
 import type { ViewEntry } from '../../../core/barrier/view.ts'
+import type { Caller } from '../../../core/callers/access.ts'
 import type { Lease, LeaseRef } from '../../../core/leases/lease.ts'
 import { appRoleAssignment } from '../app-roles/app-role.ts'
 import type { MountState } from '../mount-state.ts'
 import type { LeaseData } from './lease-data.ts'
 
 export type Requester = { readonly entity_id: string; readonly display_name: string }
+
+export const requesterOf = (caller: Caller | undefined): Requester => ({
+  entity_id: caller?.token.entity_id ?? '',
+  display_name: caller?.token.display_name ?? '',
+})
 
 const credentialRecord = z.looseObject({
   tenant_id: z.string().optional(),

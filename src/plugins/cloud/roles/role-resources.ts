@@ -1,6 +1,13 @@
 import { z } from 'zod'
 import type { HistoryStore } from '../../../core/history/history-store.ts'
-import { type DocumentedAnswer, type Resource, resource } from '../../../http/resource/resource.ts'
+import {
+  type DocumentedAnswer,
+  lowerCase,
+  nameList,
+  type Resource,
+  resource,
+  warned,
+} from '../../../http/resource/resource.ts'
 import { boolField } from '../../../lib/text/fields.ts'
 import { configIsNil } from '../config/config-record.ts'
 import type { CloudEngine } from '../engine.ts'
@@ -10,22 +17,17 @@ import { restorableRole, roleFields, roleForm, shownRole } from './role-input.ts
 const roleRemoval = z.object({
   revoke: boolField.default(false).describe('Revoke the leases of the role first'),
 })
-const keyList = z.object({ keys: z.array(z.string()) })
 
 /** The roles of a mount. docs/contract/cloud.md#roles */
 export const roleResources = (engine: CloudEngine, store: HistoryStore, names: FieldNames): Resource[] => [
-  resource('/roles', {
+  nameList('/roles', {
     help: 'The roles of this mount.',
-    collection: true,
-    list: {
-      summary: 'List the roles',
-      output: keyList,
-      handle: async ({ mount }) => ({ data: { keys: await engine.stateOf(mount).roleNames() } }),
-    },
+    summary: 'List the roles',
+    names: (mount) => engine.stateOf(mount).roleNames(),
   }),
   resource('/roles/:name', {
     help: 'A role: what a credential may do, and for how long.',
-    canonical: (below) => below.toLowerCase(),
+    canonical: lowerCase,
     history: {
       store,
       record: ({ mount, params }) => engine.stateOf(mount).recordKey('role', roleName(params)),
@@ -61,11 +63,8 @@ export const roleResources = (engine: CloudEngine, store: HistoryStore, names: F
       statuses: [204, 200],
       input: roleRemoval,
       handle: async ({ mount, params, call, input: { revoke } }) => {
-        const warnings = await engine.deleteRole(mount, roleName(params), {
-          revoke,
-          correlationId: call.requestId,
-        })
-        return warnings.length === 0 ? undefined : { warnings }
+        const how = { revoke, correlationId: call.requestId }
+        return warned(await engine.deleteRole(mount, roleName(params), how))
       },
     },
   }),

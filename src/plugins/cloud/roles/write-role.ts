@@ -3,13 +3,13 @@ import { resolveAppRoles } from '../app-roles/resolve-app-roles.ts'
 import { configIsNil } from '../config/config-record.ts'
 import { checkIssued, credentialTypeOf } from '../federation/federated-role.ts'
 import {
+  checkFederatedClient,
   checkIdentityToken,
   checkRoomFor,
   checkRoomInPools,
   checkSameType,
 } from '../federation/role-checks.ts'
-import { changeTrust, type TrustChange, trustName } from '../federation/trust.ts'
-import { writeStandaloneRole } from '../federation/write-standalone-role.ts'
+import { changeTrust, type TrustChange, trustIntent, trustName } from '../federation/trust.ts'
 import type { Intent } from '../intents/intent.ts'
 import { checkIsNotOwn } from '../sign-in/own-clients.ts'
 import { orRefuse, type RoleWork, type UpstreamWork } from '../upstream-work.ts'
@@ -60,6 +60,29 @@ export function writeRole(name: string, sent: RoleInput, roleWork: RoleWork): Pr
     },
     state.writeBounds(name),
   )
+}
+
+/**
+ * A role of a client that an administrator has prepared: nothing is called upstream, so the mount needs no
+ * credential. Under the role's lock. Throws the first refusal; then nothing is stored.
+ * docs/contract/cloud.md#federated-roles
+ */
+async function writeStandaloneRole(
+  name: string,
+  { stored, sent }: { readonly stored: RoleRecord | undefined; readonly sent: RoleInput },
+  work: RoleWork,
+): Promise<void> {
+  const { state } = work
+  const { trust, ...changed } = changedTerms(stored, sent, state.names)
+  const terms = { ...changed, application_client_id: '' }
+  const role: RoleRecord = { ...terms, ...changedLists(terms, sent, state.names) }
+  checkIssued(role, state.names)
+  await checkFederatedClient(role, work)
+  await checkSameType(name, stored, role, work)
+  await checkRoomFor(stored, role, work)
+  await checkIdentityToken(name, work)
+  const lost = trust === undefined ? [] : [trustIntent(name, trust)]
+  await state.intents.undoWith((entries) => state.putRole(name, role, entries), lost, trust?.tenant_id)
 }
 
 /** It must exist and not be the engine's own. docs/contract/cloud.md#writing-a-role */

@@ -5,20 +5,23 @@ import {
   type Call,
   checkMayReach,
   type DocumentedAnswer,
+  lowerCase,
+  nameList,
   type Resource,
   resource,
+  warned,
 } from '../../../http/resource/resource.ts'
 import { boolField, kvField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import { tokenFields } from '../federation/federated-credentials.ts'
 import { accessTokenAnswer } from '../federation/token-resource.ts'
+import { requesterOf } from '../records/credential-record.ts'
 import { readStaticCredential, staticToken } from './read-static-credential.ts'
 import { shownStaticRole, staticRoleFields } from './static-role-input.ts'
 
 const text = z.string()
 const seconds = z.int()
 const pairs = z.record(z.string(), z.string())
-const keyList = z.object({ keys: z.array(text) })
 const removal = z.object({
   revoke: boolField.default(false).describe('Remove the passwords of the role upstream now'),
 })
@@ -91,23 +94,18 @@ const credentialAnswer = {
 } satisfies DocumentedAnswer
 
 const roleName = ({ name }: { readonly name: string }): string => name.toLowerCase()
-const lowerCase = (below: string): string => below.toLowerCase()
 
 const requested = (call: Pick<Call, 'requestId'>, caller: Caller | undefined) => ({
   correlationId: call.requestId,
-  requester: { entity_id: caller?.token.entity_id ?? '', display_name: caller?.token.display_name ?? '' },
+  requester: requesterOf(caller),
 })
 
 /** Static roles and their passwords. docs/cloud-static-roles.md */
 export const staticRoleResources = (engine: CloudEngine, store: HistoryStore): Resource[] => [
-  resource('/static-roles', {
+  nameList('/static-roles', {
     help: 'The static roles of this mount.',
-    collection: true,
-    list: {
-      summary: 'List the static roles',
-      output: keyList,
-      handle: async ({ mount }) => ({ data: { keys: await engine.stateOf(mount).staticRoles.names() } }),
-    },
+    summary: 'List the static roles',
+    names: (mount) => engine.stateOf(mount).staticRoles.names(),
   }),
   resource('/static-roles/:name', {
     help: 'A static role: one password of an existing application, which is rotated.',
@@ -140,10 +138,8 @@ export const staticRoleResources = (engine: CloudEngine, store: HistoryStore): R
       summary: 'Delete a static role; its password stays valid upstream, unless it is revoked',
       statuses: [204, 200],
       input: removal,
-      handle: async ({ mount, params, input }) => {
-        const warnings = await engine.staticRoles.delete(mount, roleName(params), input)
-        return warnings.length === 0 ? undefined : { warnings }
-      },
+      handle: async ({ mount, params, input }) =>
+        warned(await engine.staticRoles.delete(mount, roleName(params), input)),
     },
   }),
   resource('/static-roles/:name/import', {

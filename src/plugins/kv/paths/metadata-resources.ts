@@ -9,6 +9,7 @@ import {
   type Reply,
   type Resource,
   resource,
+  warned,
 } from '../../../http/resource/resource.ts'
 import { pagesOf } from '../../../lib/data/pages.ts'
 import { boolField } from '../../../lib/text/fields.ts'
@@ -130,8 +131,7 @@ export function metadataResources({ kvMounts, clock, random, mostListBytes }: Me
       },
     })
     if (!isFound) return emptyMissing
-    const warnings = overruled(input, config)
-    return warnings.length > 0 ? { warnings } : undefined
+    return warned(overruled(input, config))
   }
 
   return [
