@@ -1,11 +1,8 @@
-import { postgresConnection } from '../config/connections.ts'
-import type { Config } from '../config/settings.ts'
 import { restorationNote } from '../core/barrier/restoration-note.ts'
-import { postgresName } from '../lib/net/postgres-url.ts'
 import { restoreToPostgres } from '../storage/copies/postgres-restore.ts'
-import { type Restored, type RestoreOptions, restoreBackup } from '../storage/copies/restore.ts'
+import { type RestoreOptions, restoreBackup } from '../storage/copies/restore.ts'
 import { type Command, commandFailure, parsedArguments, UsageError } from './command.ts'
-import { checkIsOther, settingsOf } from './stored-database.ts'
+import { checkIsOther, placeOf, settingsOf } from './stored-database.ts'
 
 /**
  * `gatehouse restore FILE [--force] [--revoke-tokens]` puts a backup in place of the database that the
@@ -23,32 +20,20 @@ export const restore: Command = async (args) => {
     noteOf: ({ created_time }) =>
       restorationNote({ backup_time: created_time, restored_time: now, revoke_tokens: revokeTokens }),
   }
-  const { name, put } = targetOf(config)
+  const target = placeOf(config)
+  if (target === undefined)
+    throw new UsageError(`GATEHOUSE_STORAGE: ${config.storage.kind}: storage cannot be restored`)
+  const { source, name } = target
   try {
-    const { facts, kept } = await put(options)
+    const { facts, kept } = await (typeof source === 'string'
+      ? restoreBackup({ ...options, path: source })
+      : restoreToPostgres({ ...options, connection: source, name }))
     process.stdout.write(`Restored ${facts.records} records of ${facts.created_time} to ${name}\n`)
     if (kept !== undefined) process.stdout.write(`The replaced database is ${kept}\n`)
     process.stderr.write(warningOf(facts.created_time, revokeTokens))
   } catch (cause) {
     throw commandFailure(`cannot restore ${backup} to ${name}`, cause)
   }
-}
-
-/** The database that the settings name, and what puts a backup in its place. */
-function targetOf(config: Config): {
-  name: string
-  put(options: Omit<RestoreOptions, 'path'>): Promise<Restored>
-} {
-  const { storage } = config
-  const connection = postgresConnection(config)
-  if (connection !== undefined) {
-    const name = postgresName(connection.address)
-    return { name, put: (options) => restoreToPostgres({ ...options, connection, name }) }
-  }
-  if (storage.kind !== 'sqlite')
-    throw new UsageError(`GATEHOUSE_STORAGE: ${storage.kind}: storage cannot be restored`)
-  const { path } = storage
-  return { name: path, put: (options) => restoreBackup({ ...options, path }) }
 }
 
 function readArguments(args: string[]): { backup: string; force: boolean; revokeTokens: boolean } {

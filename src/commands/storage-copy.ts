@@ -1,15 +1,12 @@
-import { accessSync } from 'node:fs'
-import { postgresConnection } from '../config/connections.ts'
 import { StartError } from '../errors.ts'
-import { postgresName } from '../lib/net/postgres-url.ts'
 import { openSqliteEnd } from '../storage/copies/sqlite-copy-end.ts'
 import { verifyDatabase } from '../storage/copies/verify.ts'
 import { openPostgresEnd } from '../storage/postgres/copy-end.ts'
 import { PostgresReading } from '../storage/postgres/reading.ts'
 import type { RecordSum } from '../storage/record-digest.ts'
 import { type CopyEnd, copyStore } from '../storage/store-copy.ts'
-import { type Command, commandFailure, orFail, parsedArguments, UsageError } from './command.ts'
-import { settingsOf } from './stored-database.ts'
+import { type Command, commandFailure, parsedArguments, UsageError } from './command.ts'
+import { mustExist, placeOf, type StoreSource, settingsOf } from './stored-database.ts'
 
 /**
  * `gatehouse storage-copy FROM TO [--resume] [--verify-only]` moves all records from one storage to another,
@@ -17,12 +14,12 @@ import { settingsOf } from './stored-database.ts'
  */
 export const storageCopy: Command = async (args) => {
   const { from, to, resume, verifyOnly } = readArguments(args)
-  const [source, target] = [placeOf(from), placeOf(to)]
+  const [source, target] = [placeIn(from), placeIn(to)]
   mustExist(source)
   try {
     if (verifyOnly) return await compare(source, target)
-    await using opened = await source.open()
-    await using other = await target.open()
+    await using opened = await endOf(source)
+    await using other = await endOf(target)
     const { records, digest } = await copyStore(opened, other, { resume })
     process.stdout.write(
       `Copied ${records} records, digest ${digest}, from ${source.name} to ${target.name}\n`,
@@ -32,43 +29,26 @@ export const storageCopy: Command = async (args) => {
   }
 }
 
-type Place = {
-  readonly name: string
-  /** Of a SQLite database. */
-  readonly path: string | undefined
-  open(): Promise<CopyEnd>
-  sum(): Promise<RecordSum>
-}
-
 /** A storage with the settings of the server, such as its password. */
-function placeOf(storage: string): Place {
+function placeIn(storage: string): StoreSource {
   // processes that share a listener are a matter of the server
-  const config = settingsOf({ ...process.env, GATEHOUSE_STORAGE: storage, GATEHOUSE_WORKERS: '1' })
-  const connection = postgresConnection(config)
-  if (connection !== undefined) {
-    const name = postgresName(connection.address)
-    return {
-      name,
-      path: undefined,
-      open: () => openPostgresEnd(connection, name),
-      sum: async () => {
-        await using reading = await PostgresReading.open(connection)
-        return await reading.sum()
-      },
-    }
-  }
-  if (config.storage.kind !== 'sqlite') throw new UsageError(`${storage} has nothing to copy`)
-  const { path } = config.storage
-  return { name: path, path, open: () => openSqliteEnd(path), sum: async () => verifyDatabase(path) }
+  const place = placeOf(settingsOf({ ...process.env, GATEHOUSE_STORAGE: storage, GATEHOUSE_WORKERS: '1' }))
+  if (place === undefined) throw new UsageError(`${storage} has nothing to copy`)
+  return place
 }
 
-function mustExist({ name, path }: Place): void {
-  if (path !== undefined) orFail(`cannot open ${name}`, () => accessSync(path))
+const endOf = ({ source, name }: StoreSource): Promise<CopyEnd> =>
+  typeof source === 'string' ? openSqliteEnd(source) : openPostgresEnd(source, name)
+
+async function sumOf({ source }: StoreSource): Promise<RecordSum> {
+  if (typeof source === 'string') return verifyDatabase(source)
+  await using reading = await PostgresReading.open(source)
+  return await reading.sum()
 }
 
-async function compare(source: Place, target: Place): Promise<void> {
+async function compare(source: StoreSource, target: StoreSource): Promise<void> {
   mustExist(target)
-  const [one, other] = [await source.sum(), await target.sum()]
+  const [one, other] = [await sumOf(source), await sumOf(target)]
   const isSame = one.records === other.records && one.digest === other.digest
   for (const [{ name }, { records, digest }] of [
     [source, one],

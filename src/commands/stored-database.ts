@@ -25,16 +25,25 @@ export function checkIsOther(config: Config, file: string | undefined): void {
 
 export type StoreSource = { readonly source: CopySource; readonly name: string }
 
-/** The server's database; a file exists. `has` ends the refusal of a store in memory. */
-export function sourceOf(config: Config, has: string): StoreSource {
+/** The server's database, whether it exists or not. Undefined for a store in memory. */
+export function placeOf(config: Config): StoreSource | undefined {
   const { storage } = config
   const connection = postgresConnection(config)
   if (connection !== undefined) return { source: connection, name: postgresName(connection.address) }
-  if (storage.kind !== 'sqlite')
-    throw new UsageError(`GATEHOUSE_STORAGE: ${storage.kind}: storage has ${has}`)
-  const { path } = storage
-  orFail(`cannot open ${path}`, () => accessSync(path))
-  return { source: path, name: path }
+  return storage.kind === 'sqlite' ? { source: storage.path, name: storage.path } : undefined
+}
+
+export function mustExist({ source, name }: StoreSource): void {
+  if (typeof source === 'string') orFail(`cannot open ${name}`, () => accessSync(source))
+}
+
+/** The server's database; a file exists. `has` ends the refusal of a store in memory. */
+export function sourceOf(config: Config, has: string): StoreSource {
+  const place = placeOf(config)
+  if (place === undefined)
+    throw new UsageError(`GATEHOUSE_STORAGE: ${config.storage.kind}: storage has ${has}`)
+  mustExist(place)
+  return place
 }
 
 /** Reads single records, while servers write or not. */
