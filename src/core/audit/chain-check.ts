@@ -1,6 +1,6 @@
 import { z } from 'zod'
 import { type ChainHead, emptyChain, isUnchanged, type Link, linkOf, recordOf } from './chain.ts'
-import { checkpointFields, isSignatureRight, type Signature } from './chain-records.ts'
+import { checkpointFields, isSignatureRight, type Signature } from './checkpoint.ts'
 
 /** Why a chain is broken. docs/contract/audit.md#verification */
 export type BreakReason =

@@ -4,7 +4,7 @@ import type { Clock } from '../../lib/system/clock.ts'
 import { keep } from '../../storage/storage.ts'
 import type { View } from '../barrier/view.ts'
 import { FollowedRecords } from '../records/followed-records.ts'
-import type { Signature } from './chain-records.ts'
+import type { Signature } from './checkpoint.ts'
 
 /** A key that signs or signed checkpoints. docs/contract/audit.md#keys-and-heads */
 const listedKey = z.object({
