@@ -5,7 +5,12 @@ import { startTestServer, type TestServer, type TestServerOptions } from './star
 type Mounts = Readonly<Record<string, { readonly type: string; readonly options: unknown }>>
 
 /** A server that waits for the next test, and what it began with. */
-type Idle = { readonly server: TestServer; readonly mounts: readonly Mounts[]; readonly policy: string }
+type Idle = {
+  readonly server: TestServer
+  readonly environment: string
+  readonly mounts: readonly Mounts[]
+  readonly policy: string
+}
 
 const tables = ['sys/auth', 'sys/mounts'] as const
 /** What cannot be unmounted. */
@@ -17,28 +22,37 @@ const removed = [
   'identity/entity/id',
   'identity/group/id',
   'auth/token/roles',
+  'sys/config/ui/custom-messages',
 ]
 /** A server that has one of these is not used again. */
 const notRemoved = ['sys/namespaces', 'sys/quotas/rate-limit', 'identity/oidc/role']
 
 const idle: Idle[] = []
+const others: AsyncDisposable[] = []
 
 /**
  * A server as `startTestServer()` starts one, but with `auth/jwt` as its only default mount. It is for a test that
- * creates and changes mounts, policies, entities, groups and tokens only, and does not look at tokens of others. Its
- * disposal gives it back as new for the next test of the file, which takes less work than a start. With options, it is a
- * server of its own.
+ * creates and changes mounts, policies, entities, groups, messages and tokens only, and does not look at tokens of
+ * others. Its disposal gives it back as new for the next test of the file that needs the same environment, which takes
+ * less work than a start. With other options, it is a server of its own.
  */
-export async function borrowServer(options: TestServerOptions = {}): Promise<TestServer> {
-  if (Object.keys(options).length > 0) return startTestServer(options)
-  const borrowed = idle.pop() ?? (await begin())
+export async function borrowServer({
+  environment = {},
+  ...options
+}: TestServerOptions = {}): Promise<TestServer> {
+  if (Object.keys(options).length > 0) return startTestServer({ environment, ...options })
+  const key = JSON.stringify(environment)
+  const at = idle.findIndex((one) => one.environment === key)
+  const [found] = at === -1 ? [] : idle.splice(at, 1)
+  const borrowed = found ?? (await begin(environment))
   return { ...borrowed.server, [Symbol.asyncDispose]: () => giveBack(borrowed) }
 }
 
-async function begin(): Promise<Idle> {
+async function begin(environment: Record<string, string>): Promise<Idle> {
   // each default mount is made again for the next test
-  const server = await startTestServer({ settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt' } })
-  return { server, mounts: await mountsOf(server.root), policy: await policyOf(server.root) }
+  const server = await startTestServer({ settings: { DEFAULT_MOUNTS: 'auth/jwt=jwt' }, environment })
+  const [mounts, policy] = [await mountsOf(server.root), await policyOf(server.root)]
+  return { server, environment: JSON.stringify(environment), mounts, policy }
 }
 
 async function giveBack(borrowed: Idle): Promise<void> {
@@ -46,10 +60,14 @@ async function giveBack(borrowed: Idle): Promise<void> {
   else await borrowed.server[Symbol.asyncDispose]()
 }
 
+/** Disposed at the end of the test file that runs now. */
+export const untilEndOfFile = (one: AsyncDisposable): void => void others.push(one)
+
 /** Called in each test file. */
 export const closeIdleServers = (): void =>
   afterAll(async () => {
     for (const { server } of idle.splice(0)) await server[Symbol.asyncDispose]()
+    for (const one of others.splice(0)) await one[Symbol.asyncDispose]()
   })
 
 const mountsOf = (root: Client): Promise<Mounts[]> =>

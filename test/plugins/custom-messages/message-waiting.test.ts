@@ -1,5 +1,6 @@
 import { connect } from 'node:net'
 import { describe, expect, test } from 'vitest'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import { type Answer, inside } from '../../support/client.ts'
 import { errors } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
@@ -45,7 +46,7 @@ async function oneHeld(again: () => Promise<Answer>): Promise<{ held: Promise<An
 
 describe('long polls for messages', () => {
   test('end with the new response when a message is created, changed or deleted, in the namespace or above', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     await server.root.write('sys/namespaces/a', {})
     const changes: (() => Promise<unknown>)[] = []
     const id = await planned(server, { authenticated: false })
@@ -66,7 +67,7 @@ describe('long polls for messages', () => {
   })
 
   test('end with 304 if nothing changed', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     await planned(server, { authenticated: false, start_time: '2100-01-01T00:00:00Z' })
     const { etag, again } = await poll(server, before)
 
@@ -77,7 +78,7 @@ describe('long polls for messages', () => {
   })
 
   test('continue if a change does not affect the caller', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const { again } = await poll(server, before)
 
     const waiting = again()
@@ -142,7 +143,7 @@ describe('long polls for messages', () => {
   test.each(['abc', '-1', '-1s', '1.5', '10x', 's', '1e1', '1s&wait=2s'])(
     'are refused with a wait of %s',
     async (wait) => {
-      await using server = await startTestServer()
+      await using server = await borrowServer()
 
       for (const path of [before, after]) {
         const answer = await server.root.read(`${path}?wait=${wait}`)
@@ -158,7 +159,7 @@ describe('long polls for messages', () => {
   test.each(['24h', '9000000000', '7d'])(
     'are capped with a wait of %s, and still notice a change',
     async (wait) => {
-      await using server = await startTestServer()
+      await using server = await borrowServer()
       const waiting = (await poll(server, before)).again(wait)
 
       const id = await planned(server, { authenticated: false })
@@ -168,7 +169,7 @@ describe('long polls for messages', () => {
   )
 
   test('end after a change for a client that accepts any tag, with the current tag', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const { etag } = await poll(server, before)
     const waiting = server.anonymous.read(`${before}?wait=60s`, { headers: { 'If-None-Match': '*' } })
 
@@ -194,7 +195,7 @@ describe('long polls for messages', () => {
   })
 
   test('miss no change, even if changes and waits follow without pause', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     let known = 0
     const read = async () => {
       let etag = '""'
@@ -221,7 +222,7 @@ describe('long polls for messages', () => {
 
 describe('who waits after login', () => {
   test('a token that is revoked during a wait learns nothing more', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const { body } = await server.root.write('auth/token/create', { policies: ['team'] })
     const token = String(body['auth']?.['client_token'])
     await planned(server, { audience: { policies: ['team'] } })
@@ -236,7 +237,7 @@ describe('who waits after login', () => {
   })
 
   test('a token that is revoked during a wait learns nothing, even if its messages are unchanged', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const { body } = await server.root.write('auth/token/create', { policies: ['team'] })
     const token = String(body['auth']?.['client_token'])
     await planned(server)
@@ -251,7 +252,7 @@ describe('who waits after login', () => {
   })
 
   test('a message for others is not a change', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const { again } = await poll(server, after, { token: 'root' })
     const waiting = again()
 
@@ -359,7 +360,7 @@ describe('places to wait', () => {
   })
 
   test('requests after a waiting one on the same connection are answered after it', async () => {
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     const { etag } = await poll(server, before)
     const { hostname, port } = new URL(server.url)
     const get = (path: string) => `GET /v1/${path} HTTP/1.1\r\nHost: x\r\nIf-None-Match: ${etag}\r\n`

@@ -2,12 +2,31 @@ import {
   type IdentityProviders,
   startIdentityProviders,
 } from '../../../simulators/identity-providers/identity-providers.ts'
+import { borrowServer, untilEndOfFile } from '../../support/borrowed-server.ts'
 import type { Answer } from '../../support/client.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
+import type { TestServer, TestServerOptions } from '../../support/start-server.ts'
+import { TcpProxy } from '../../support/tcp-proxy.ts'
 import { operatorVerdict } from './operator-verdict.ts'
 import { aSigner } from './signer.ts'
 
 const signer = aSigner('ES256')
+
+let portOfTest = 0
+let proxy: TcpProxy | undefined
+
+/** An address that leads to the providers of each test of the file, so that they share a server. */
+async function lastingProxy(): Promise<string> {
+  if (proxy !== undefined) return proxy.url
+  const started = await TcpProxy.start({ target: () => portOfTest })
+  proxy = started
+  untilEndOfFile({
+    [Symbol.asyncDispose]: () => {
+      proxy = undefined
+      return started[Symbol.asyncDispose]()
+    },
+  })
+  return started.url
+}
 
 /**
  * A server whose mount `auth/jwt` has a key, a provider with a directory, and the role `r`, whose
@@ -31,9 +50,10 @@ export async function startDirectoryLogin({
   ...options
 }: TestServerOptions & { role?: object; now?: () => number } = {}): Promise<DirectoryLogin> {
   const providers = await startIdentityProviders({ ...(now === undefined ? {} : { now }) })
-  const server = await startTestServer({
+  portOfTest = Number(new URL(providers.hosts.proxyUrl).port)
+  const server = await borrowServer({
     ...options,
-    environment: { HTTPS_PROXY: providers.hosts.proxyUrl, NO_PROXY: '127.0.0.1' },
+    environment: { HTTPS_PROXY: await lastingProxy(), NO_PROXY: '127.0.0.1' },
   })
   const configure = (provider_config: object, more: object = {}) =>
     server.root.write('auth/jwt/config', {
