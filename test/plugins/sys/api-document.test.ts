@@ -91,7 +91,15 @@ function* defaultsIn(value: unknown, at: readonly string[] = []): Generator<[str
 
 /** As JSON Schema 2020-12, which OpenAPI 3.1 uses: sound in strict mode, with defaults that conform to their schemas. */
 function expectStrictSchemas(document: Json): void {
-  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, allErrors: true, validateFormats: false })
+  // each schema is compiled once and hardly used
+  const compiled = { inlineRefs: false, code: { optimize: false } }
+  const ajv = new Ajv2020({
+    ...compiled,
+    strict: true,
+    allowUnionTypes: true,
+    allErrors: true,
+    validateFormats: false,
+  })
   ajv.addVocabulary(['openapi', 'info', 'servers', 'security', 'tags', 'paths', 'components'])
   ajv.addSchema({ ...document, $id: 'document' })
   const components = keysOf(document['components']?.['schemas'])
