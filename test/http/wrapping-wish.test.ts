@@ -5,6 +5,7 @@ import type { Answer, CallOptions } from '../support/client.ts'
 import { caused, errors, notAllowed } from '../support/error-bodies.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { testOfOneServer } from '../support/of-one-server.ts'
+import { many } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 let server: TestServer
@@ -183,14 +184,15 @@ describe('what is wrapped', () => {
   )
 
   test('a long list is wrapped and unwrapped', async () => {
+    const names = many(300, 1_200)
     await Promise.all(
-      Array.from({ length: 1200 }, (_, at) =>
+      Array.from({ length: names }, (_, at) =>
         server.root.write(`cubbyhole/many/${String(at).padStart(40, '0')}`, { a: 1 }),
       ),
     )
     const inner = await unwrapped(await server.root.list('cubbyhole/many', wish()))
 
-    expect(inner.body.data?.keys).toHaveLength(1200)
+    expect(inner.body.data?.keys).toHaveLength(names)
   })
 })
 

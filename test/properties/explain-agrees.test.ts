@@ -5,10 +5,10 @@ import { checksOf, listed } from '../plugins/jwt-auth/explain/checks.ts'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import type { Json } from '../support/client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { rounds } from '../support/rounds.ts'
+import { many, rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
-const runs = 100 * rounds
+const runs = many(50, 100) * rounds
 const signer = aSigner('ES256')
 const stranger = aSigner('ES256')
 const lines: Record<string, unknown>[] = []

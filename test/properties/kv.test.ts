@@ -4,7 +4,7 @@ import { newMount } from '../plugins/kv/kv-fixture.ts'
 import type { Answer, Client, Json } from '../support/client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
 import { sealKey } from '../support/replicas.ts'
-import { rounds } from '../support/rounds.ts'
+import { many, rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { type Expected, KvModel, knownLifetimes } from './kv-model.ts'
@@ -273,7 +273,7 @@ test('random calls, clock steps and restarts leave what a plain model of version
         }
         await life.compareAll(server.root)
       }),
-      { numRuns: 7 * rounds },
+      { numRuns: many(4, 7) * rounds },
     )
   } finally {
     await server[Symbol.asyncDispose]()

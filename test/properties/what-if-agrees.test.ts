@@ -4,10 +4,10 @@ import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { reportOf } from '../plugins/jwt-auth/what-if/report.ts'
 import type { Answer } from '../support/client.ts'
 import { FakeClock } from '../support/fake-clock.ts'
-import { rounds } from '../support/rounds.ts'
+import { many, rounds } from '../support/rounds.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
-const runs = 100 * rounds
+const runs = many(40, 100) * rounds
 const signer = aSigner('ES256')
 const now = Math.floor(Date.now() / 1000)
 

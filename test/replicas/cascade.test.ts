@@ -6,9 +6,10 @@ import { systemRandom } from '../../src/lib/system/random.ts'
 import { someMountTypes } from '../support/mount-types.ts'
 import { openPostgresAt } from '../support/postgres-storage.ts'
 import { sealKey, startReplicas } from '../support/replicas.ts'
+import { many } from '../support/rounds.ts'
 import { quietLog } from '../support/start-server.ts'
 
-const children = process.env['TEST_ALL'] === undefined ? 2_500 : 10_000
+const children = many(1_500, 10_000)
 const perWrite = 500
 
 /** Writes tokens like the one with this accessor into the store, many at a time; returns some of them. */

@@ -6,6 +6,7 @@ import { type ChainHead, chained, emptyChain, linkOf, recordOf } from '../../../
 import type { KnownKey } from '../../../src/core/audit/chain-check.ts'
 import { chainRecord } from '../../../src/core/audit/chain-records.ts'
 import { checkpointRecord, type Sign } from '../../../src/core/audit/checkpoint.ts'
+import { many } from '../../support/rounds.ts'
 import { deviceFixture, entry, verdictOf } from './opened-device.ts'
 
 const time = '2026-01-02T03:04:05.250Z'
@@ -298,7 +299,7 @@ describe('a file of a real device', () => {
 
         return verdictOf(changed) !== 'intact'
       }),
-      { numRuns: 150 },
+      { numRuns: many(60, 150) },
     )
     expect(verdictOf(files)).toBe('intact')
   })

@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { type AuditFailure, AuditFaults } from '../../../src/core/audit/audit-faults.ts'
 import type { AuditDevice } from '../../../src/core/audit/device.ts'
+import { many } from '../../support/rounds.ts'
 import { deviceFixture, entry, verdictOn } from './opened-device.ts'
 
 type Step =
@@ -83,6 +84,6 @@ test('whatever happens to a device, its files are intact and have each acknowled
       expect(await verdictOn(files)).toBe('intact')
       expect(acknowledged.filter((id) => text.split(`"id":"${id}"`).length !== 2)).toEqual([])
     }),
-    { numRuns: 15 },
+    { numRuns: many(8, 15) },
   )
 })

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { issuer, openJwtDesk } from '../../support/jwt-desk.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
+import { many } from '../../support/rounds.ts'
 
 testOfOneServer(
-  '2,000 requests of an unchanged identity write nothing and leave nothing behind',
+  'hundreds of requests of an unchanged identity write nothing and leave nothing behind',
   async () => {
     await using desk = await openJwtDesk()
     // a job of its first seconds writes once
@@ -30,7 +31,7 @@ testOfOneServer(
       for (let count = 0; count < 100; count += 1)
         for (const headers of [head, token]) statuses.add((await desk.ask('kv/x', headers)).status)
     }
-    await Promise.all(Array.from({ length: 10 }, askOften))
+    await Promise.all(Array.from({ length: many(3, 10) }, askOften))
 
     expect([...statuses]).toEqual([200])
     expect(await kept()).toEqual(before)
