@@ -67,22 +67,7 @@ export const tuneInput = z.object({
 export type TuneRequest = Readonly<z.output<typeof tuneInput>>
 
 /** The fields that a fixed mount refuses; the error names the first one in this order. */
-const fixedFields = [
-  'default_lease_ttl',
-  'max_lease_ttl',
-  'description',
-  'passthrough_request_headers',
-  'allowed_response_headers',
-  'allowed_managed_keys',
-  'delegated_auth_accessors',
-  'trim_request_trailing_slashes',
-  'listing_visibility',
-  'token_type',
-  'options',
-  'user_lockout_config',
-  'plugin_version',
-  'identity_token_key',
-] as const
+const fixedFields = tuneInput.keyof().options.filter((name) => !name.startsWith('audit_'))
 const builtIn = /^(?:sys|cubbyhole|identity|audit)\//
 
 /** Refuses fields that fixed mounts do not accept, whether or not the mount exists. */
