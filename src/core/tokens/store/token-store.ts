@@ -117,13 +117,8 @@ export const maxGenerations = 1000
 export class TokenStore {
   readonly keys: TokenKeys
   readonly cutOffs: EntityCutOffs
+  readonly #parts: TokenStoreParts
   readonly #batch: BatchTokens
-  readonly #view: View
-  readonly #clock: Clock
-  readonly #random: Random
-  readonly #mountOf: TokenStoreParts['mountOf']
-  readonly #copies: Copies | undefined
-  readonly #onCreated: TokenStoreParts['onCreated']
   /** By hash. Tokens with limited uses are not cached: their record changes with every request. */
   readonly #cache = new Cache<Token>({ name: 'tokens', most: 10_000, mostWeight: 16 * 1024 * 1024 })
   #reports = 0
@@ -132,16 +127,11 @@ export class TokenStore {
   readonly #changes: Changes
 
   private constructor(parts: TokenStoreParts, keys: TokenKeys, cutOffs: EntityCutOffs) {
+    this.#parts = parts
     this.keys = keys
     this.cutOffs = cutOffs
     this.#batch = new BatchTokens(parts.sealer, parts.random, parts.caches?.of('batch_tokens'))
-    this.#view = parts.view
     this.#changes = new Changes({ view: parts.view, tooMany: 'too many changes to one token at a time' })
-    this.#clock = parts.clock
-    this.#random = parts.random
-    this.#mountOf = parts.mountOf
-    this.#copies = parts.copies
-    this.#onCreated = parts.onCreated
     if (parts.caches !== undefined) this.#cache.countIn(parts.caches.of('tokens'))
     parts.view.watch(tokenPrefix, (written) => {
       this.#reports += 1
@@ -195,14 +185,14 @@ export class TokenStore {
    */
   async isInvalid(token: Token): Promise<boolean> {
     if (await this.isValid(token)) return false
-    if (this.#copies === undefined) return true
+    if (this.#parts.copies === undefined) return true
     await this.confirmCopies()
     return !(await this.isValid(token))
   }
 
   /** Resolves when this server knows of all that any server has done until now. Rejects with `unavailable`. */
   async confirmCopies(): Promise<void> {
-    await this.#copies?.confirm()
+    await this.#parts.copies?.confirm()
   }
 
   /**
@@ -233,7 +223,7 @@ export class TokenStore {
   }
 
   async #load(hash: string): Promise<Token | undefined> {
-    const value = await this.#view.get(tokenKey(hash))
+    const value = await this.#parts.view.get(tokenKey(hash))
     return value === undefined ? undefined : readToken(value)
   }
 
@@ -242,7 +232,7 @@ export class TokenStore {
     if (token.expire_time === null) return false
     return token.type === 'batch'
       ? this.#isBatchExpired(token, token.expire_time)
-      : token.expire_time <= this.#clock.now()
+      : token.expire_time <= this.#parts.clock.now()
   }
 
   /**
@@ -250,9 +240,10 @@ export class TokenStore {
    * tokens had already expired before.
    */
   #isBatchExpired({ clock_steps = 0 }: Token, expireTime: number): boolean {
-    const { stepsBack = [] } = this.#clock
+    const { stepsBack = [] } = this.#parts.clock
     return (
-      expireTime < this.#clock.now() || stepsBack.slice(clock_steps).some(({ before }) => expireTime < before)
+      expireTime < this.#parts.clock.now() ||
+      stepsBack.slice(clock_steps).some(({ before }) => expireTime < before)
     )
   }
 
@@ -268,7 +259,7 @@ export class TokenStore {
 
   /** Whether a mount, which had moved this often when it issued a token, is neither disabled nor has moved since. */
   isLiveMount(accessor: string, moves: number): boolean {
-    const mount = this.#mountOf(accessor)
+    const mount = this.#parts.mountOf(accessor)
     return mount !== undefined && !mount.tainted && moves === mount.moves
   }
 
@@ -309,7 +300,7 @@ export class TokenStore {
         spent = { ...stored, num_uses: stored.num_uses - 1 }
         return storedToken(spent)
       }
-      await this.#view.update(tokenKey(hash), spend, uncopied)
+      await this.#parts.view.update(tokenKey(hash), spend, uncopied)
     }
     return isLast ? this.#spendLastUse(hash) : spent
   }
@@ -330,7 +321,7 @@ export class TokenStore {
    * stops before the request that spent it revokes it.
    */
   lastUse({ hash, token, revision }: StoredToken): { token: Token; entries: ViewEntry[] } {
-    const sweepAt = this.#clock.now() + spentGraceMs
+    const sweepAt = this.#parts.clock.now() + spentGraceMs
     const isSweptAnyway = token.expire_time !== null && token.expire_time <= sweepAt
     const spent: Token = { ...token, num_uses: -1, ...(isSweptAnyway ? {} : { swept_at: sweepAt }) }
     const entries: ViewEntry[] = [
@@ -345,15 +336,15 @@ export class TokenStore {
    * taken.
    */
   mint(draft: TokenDraft, id?: string): Minted {
-    const now = this.#clock.now()
-    const own = id ?? `${idPrefix}${base62(this.#random, randomLength)}${suffixOf(draft.namespace)}`
+    const now = this.#parts.clock.now()
+    const own = id ?? `${idPrefix}${base62(this.#parts.random, randomLength)}${suffixOf(draft.namespace)}`
     const token: Token = {
       accessor: this.keys.accessorOf(own),
       ...draft,
       ...this.#cutOffOf(draft),
       ...this.#mountMovesOf(draft),
       ...(id === undefined ? {} : { chosen_id: true }),
-      cubbyhole_id: base62(this.#random, randomLength),
+      cubbyhole_id: base62(this.#parts.random, randomLength),
       granted_uses: draft.num_uses,
       granted_ttl: draft.ttl,
       creation_time: now,
@@ -410,17 +401,17 @@ export class TokenStore {
       ...this.#cutOffOf(draft),
       ...this.#mountMovesOf(draft),
       ...this.#clockStepsNow(),
-      creation_time: this.#clock.now(),
+      creation_time: this.#parts.clock.now(),
     })
   }
 
   #mountMovesOf({ mount_accessor }: TokenDraft): Pick<Token, 'mount_moves'> {
-    const { moves = 0 } = this.#mountOf(mount_accessor) ?? {}
+    const { moves = 0 } = this.#parts.mountOf(mount_accessor) ?? {}
     return moves === 0 ? {} : { mount_moves: moves }
   }
 
   #clockStepsNow(): Pick<Token, 'clock_steps'> {
-    const { stepsBack = [] } = this.#clock
+    const { stepsBack = [] } = this.#parts.clock
     return stepsBack.length === 0 ? {} : { clock_steps: stepsBack.length }
   }
 
@@ -434,14 +425,14 @@ export class TokenStore {
    * server may have changed or revoked it by now.
    */
   remember({ token, reports }: Minted): void {
-    this.#onCreated?.(token.type, this.#sourceOf(token))
+    this.#parts.onCreated?.(token.type, this.#sourceOf(token))
     if (token.type === 'service' && isCacheable(token) && reports === this.#reports)
       this.#cache.set(this.keys.hashOf(token.accessor), token)
   }
 
   #sourceOf({ mount_accessor, path, policies }: Token): TokenSource {
     if (policies[0] === wrappingPolicy) return 'wrapping'
-    if (this.#mountOf(mount_accessor)?.type !== 'token') return 'login'
+    if (this.#parts.mountOf(mount_accessor)?.type !== 'token') return 'login'
     return path === `${fixedPaths.token}root` ? 'root' : 'token'
   }
 
@@ -457,7 +448,7 @@ export class TokenStore {
 
   /** The service token stored under this hash, valid or not. */
   async tokenByHash(hash: string): Promise<StoredToken | undefined> {
-    const record = await this.#view.read(tokenKey(hash))
+    const record = await this.#parts.view.read(tokenKey(hash))
     return record === undefined
       ? undefined
       : { hash, token: readToken(record.value), revision: record.revision }
@@ -468,7 +459,7 @@ export class TokenStore {
    * names them) and reports each to `onUnreadable`.
    */
   async *pages({ after = '', onUnreadable }: Walk = {}): AsyncGenerator<readonly StoredToken[]> {
-    for await (const page of this.#view.keyPages(tokenPrefix, tokenKey(after)))
+    for await (const page of this.#parts.view.keyPages(tokenPrefix, tokenKey(after)))
       yield this.readEach(
         page.map((key) => key.slice(tokenPrefix.length)),
         onUnreadable,
@@ -489,7 +480,7 @@ export class TokenStore {
   /** Hashes of direct children, at most `limit`. */
   async childrenOf(hash: string, limit: number): Promise<string[]> {
     const prefix = childPrefix(hash)
-    const keys = await this.#view.listKeys(prefix, { limit })
+    const keys = await this.#parts.view.listKeys(prefix, { limit })
     return keys.map((key) => key.slice(prefix.length))
   }
 
