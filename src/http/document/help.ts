@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { ServiceError } from '../../errors.ts'
 import type { Call } from '../exchange/call.ts'
-import type { Answer } from '../exchange/exchange.ts'
+import type { Answer } from '../exchange/envelope.ts'
 import type { DocumentedPlace } from './openapi.ts'
 import { withDefault } from './openapi-template.ts'
 

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import type { ProtectiveHeader } from '../../core/settings/ui-headers.ts'
 import { namesTag } from '../../lib/net/entity-tag.ts'
-import type { Answer } from '../exchange/exchange.ts'
+import type { Answer } from '../exchange/envelope.ts'
 import type { UsedField } from '../exchange/request-headers.ts'
 import { withQuery } from '../exchange/with-query.ts'
 

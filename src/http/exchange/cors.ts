@@ -1,7 +1,7 @@
 import { allowedHeaders, type CorsSettings } from '../../core/settings/cors-settings.ts'
 import type { Call } from './call.ts'
+import type { Answer } from './envelope.ts'
 import { errorBody } from './error-reply.ts'
-import type { Answer } from './exchange.ts'
 
 /**
  * The CORS headers for pages of other origins; built once for each change of the settings.

@@ -13,6 +13,17 @@ export type StreamedBody = {
   readonly stream: Readable
 }
 
+/** The response to a request. Header names are in lower case. */
+export type Answer = {
+  readonly status: number
+  readonly contentType?: string
+  /** In addition to the common headers, or instead of them. */
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  readonly body?: string | Buffer
+  /** A body that is sent as it is read, instead of `body`. */
+  readonly stream?: StreamedBody | undefined
+}
+
 /** What a handler returns; `undefined` means nothing. docs/contract/http.md#answers */
 export type Reply = {
   data?: object | null
@@ -40,15 +51,7 @@ export type Reply = {
   /** The token that unwraps the response. */
   wrapInfo?: WrapInfo
   /** Sent as it is, without envelope. */
-  raw?: {
-    status: number
-    contentType: string
-    body: string | Buffer
-    cacheControl?: string
-    headers?: Readonly<Record<string, string>>
-    /** Sent instead of `body`. */
-    stream?: StreamedBody
-  }
+  raw?: Answer
 }
 
 /** The parts of a request that its response repeats. */

@@ -10,7 +10,7 @@ import type { WindowEffect } from '../../core/settings/announcements.ts'
 import { fail, type ServiceError } from '../../errors.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
 import type { Call } from './call.ts'
-import type { Reply, StreamedBody } from './envelope.ts'
+import type { Reply } from './envelope.ts'
 import type { Follows } from './follow.ts'
 import { aclOperationOf } from './operation.ts'
 import type { UsedField } from './request-headers.ts'
@@ -95,17 +95,6 @@ export type RouteRules = {
   /** About fields that were sent, but do not count. docs/contract/http.md#answers */
   warnings(call: Call): string[]
   exchange(request: RoutedRequest, call: Call): Exchange<unknown, unknown>
-}
-
-/** The response to a request. Header names are in lower case. */
-export type Answer = {
-  readonly status: number
-  readonly contentType?: string
-  /** In addition to the common headers, or instead of them. */
-  readonly headers?: Readonly<Record<string, string>> | undefined
-  readonly body?: string | Buffer
-  /** A body that is sent as it is read, instead of `body`. */
-  readonly stream?: StreamedBody | undefined
 }
 
 /** A request and the captures of its route. */

@@ -1,14 +1,14 @@
+import type { LeasedSecret } from '../../core/leases/lease.ts'
 import type { LeaseStore } from '../../core/leases/lease-store.ts'
 import { fixedPaths } from '../../core/mounts/mount-path.ts'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
 import type { Announcements } from '../../core/settings/announcements.ts'
-import type { Wrapper } from '../../core/wrapping/wrapper.ts'
+import type { WrappedResponse, Wrapper } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
 import { Buckets } from '../../lib/concurrency/buckets.ts'
 import { countedAddress } from '../../lib/net/address.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { LogLine } from '../../lib/system/log-fields.ts'
-import type { Host } from '../resource/answer.ts'
 import { taintedRefusal } from '../steps/admission.ts'
 import type { MadeByCall } from './audit-trail.ts'
 import type { Call } from './call.ts'
@@ -28,10 +28,11 @@ export type HostParts = {
 const tokenCreation = `${fixedPaths.token}create`
 
 /** The core's part around a handler: it enters the mount, gives a secret a lease, and wraps a response. */
-export function coreHost({ mounts, leases, wrapper, announcements, clock, discard, log }: HostParts): Host {
+export function coreHost({ mounts, leases, wrapper, announcements, clock, discard, log }: HostParts) {
   /** Responses wrapped for clients without a token, by address. */
   const wrapsOfStrangers = new Buckets(clock, { capacity: 10, refillMs: 6000 })
 
+  /** Revokes a new token or secret that its caller will not receive. */
   async function takeBack(
     call: Call,
     { accessor = '', leaseId, wrappingAccessor }: MadeByCall,
@@ -52,21 +53,25 @@ export function coreHost({ mounts, leases, wrapper, announcements, clock, discar
 
   return {
     takeBack,
-    enter: (call) => {
+    /** Counts a request as inside its mount until the returned function is called. */
+    enter: (call: Call): (() => void) => {
       const { mount } = call
       // a mount that is being removed only gets the requests that it still serves
       const leave = mount?.tainted === true ? mounts.enterRemoved(mount) : mount && mounts.enter(mount)
       if (leave === undefined) throw taintedRefusal(call)
       return leave
     },
-    lease: ({ caller, mount, path }, secret) => {
+    /** Gives a secret a lease that ends with the caller's token. If that fails, revokes the secret and throws. */
+    lease: ({ caller, mount, path }: Call, secret: LeasedSecret) => {
       if (caller === undefined || mount === undefined) throw new Error('a secret was made without a caller')
       return leases.issue({ caller, mount, path, secret })
     },
-    bannerFor: ({ caller, namespace }) =>
+    /** A warning about the banner that the caller is shown, unless it was told. Never rejects. */
+    bannerFor: ({ caller, namespace }: Call) =>
       // a response does not depend on it
       caller && namespace && announcements.bannerFor(caller, namespace)?.catch(() => undefined),
-    wrap: async (call, response, made) => {
+    /** Stores a response behind a wrapping token. If that fails, revokes what the call has created. */
+    wrap: async (call: Call, response: WrappedResponse, made: MadeByCall) => {
       // a login costs a credential; looking at a wrapped response does not
       const isFree = call.wrapsForStranger && made.accessor === undefined
       if (isFree && !wrapsOfStrangers.take(countedAddress(call.remoteAddress)))
@@ -88,5 +93,8 @@ export function coreHost({ mounts, leases, wrapper, announcements, clock, discar
     },
   }
 }
+
+/** What a request needs around its handler. */
+export type Host = ReturnType<typeof coreHost>
 
 const namespaceOf = ({ namespace }: Call): string => namespace?.id ?? 'root'

@@ -1,33 +1,16 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import type { LeasedSecret } from '../../core/leases/lease.ts'
-import type { IssuedLease } from '../../core/leases/lease-store.ts'
-import type { WrapInfo, WrappedResponse } from '../../core/wrapping/wrapper.ts'
+import type { WrapInfo } from '../../core/wrapping/wrapper.ts'
 import { refuse } from '../../errors.ts'
 import { isJsonNumber, type JsonValue, numberText } from '../../lib/text/json.ts'
 import type { MadeByCall } from '../exchange/audit-trail.ts'
 import { type Call, callOf } from '../exchange/call.ts'
-import { type Reply, wrappedEnvelope } from '../exchange/envelope.ts'
+import { type Answer, type Reply, wrappedEnvelope } from '../exchange/envelope.ts'
 import type { Outcome, Served } from '../exchange/exchange.ts'
+import type { Host } from '../exchange/host.ts'
 import { wrapFormatWarnings } from '../exchange/request-headers.ts'
 import { type Payload, put } from '../steps/answer.ts'
 import { madeBy, note, noteRaw } from '../steps/audited-reply.ts'
 import { ConvertedFields } from '../steps/convert-fields.ts'
-
-/** What a request needs around its handler. */
-export type Host = {
-  /** Counts a request as inside its mount until the returned function is called. */
-  enter(call: Call): () => void
-  /**
-   * Gives a secret a lease that ends with the caller's token. If that fails, revokes the secret and throws.
-   */
-  lease(call: Call, secret: LeasedSecret): Promise<IssuedLease>
-  /** Stores a response behind a wrapping token. If that fails, revokes what the call has created. */
-  wrap(call: Call, response: WrappedResponse, made: MadeByCall): Promise<WrapInfo>
-  /** A warning about the banner that the caller is shown, unless it was told. Never rejects. */
-  bannerFor(call: Call): Promise<string | undefined> | undefined
-  /** Revokes a new token or secret that its caller will not receive. */
-  takeBack(call: Call, made: MadeByCall): Promise<void>
-}
 
 /**
  * Fastify's handler of one verb: calls the plugin's, and returns what it replies. An empty text is no body. Throws
@@ -164,20 +147,12 @@ export function wrappedText({ raw }: FastifyRequest, wrapInfo: WrapInfo, made: M
 }
 
 /** A JSON document with status 200 or 404 is wrapped like any response; other raw responses cannot be. */
-function rawAnswer(
-  reply: FastifyReply,
-  call: Call,
-  { status, contentType, body, cacheControl, headers, stream }: NonNullable<Reply['raw']>,
-): Payload {
+function rawAnswer(reply: FastifyReply, call: Call, raw: Answer): Payload {
+  const { status, contentType, stream } = raw
   // whatever becomes of the answer, the stream ends with the request
   if (stream !== undefined) call.release = () => stream.stream.destroy()
-  if (call.trail !== undefined) noteRaw(call.trail, call.path, { status, contentType, body })
+  if (call.trail !== undefined) noteRaw(call.trail, call.path, raw)
   if (call.wrapTtl > 0 && (status === 200 || status === 404) && contentType === 'application/json')
     call.wraps = {}
-  return put(reply, {
-    status,
-    contentType,
-    headers: cacheControl === undefined ? headers : { ...headers, 'cache-control': cacheControl },
-    ...(stream === undefined ? { body } : { stream }),
-  })
+  return put(reply, raw)
 }

@@ -2,11 +2,12 @@ import type { FastifyInstance, FastifyPluginCallback } from 'fastify'
 import { routeTemplate } from '../exchange/access-log.ts'
 import type { Call } from '../exchange/call.ts'
 import { type RouteRules, type Served, type VerbName, verbs } from '../exchange/exchange.ts'
+import type { Host } from '../exchange/host.ts'
 import { isRevoking } from '../exchange/is-revoking.ts'
 import { methodOf, partOf } from '../exchange/operation.ts'
 import type { Admit } from '../steps/admission.ts'
 import type { Endpoint } from '../steps/endpoint.ts'
-import { type Host, handlerOf } from './answer.ts'
+import { handlerOf } from './answer.ts'
 import type { Resource } from './resource.ts'
 
 export type ResourceParts = {

@@ -1,7 +1,7 @@
 import { Buffer } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { FastifyReply } from 'fastify'
-import type { Answer } from '../exchange/exchange.ts'
+import type { Answer } from '../exchange/envelope.ts'
 
 /** A body as Fastify sends it; an empty text is none. */
 export type Payload = string | Buffer | Readable

@@ -1,8 +1,7 @@
 import type { AuditedReply } from '../../core/audit/entry.ts'
 import { parseLossless } from '../../lib/text/json.ts'
 import type { AuditTrail, MadeByCall } from '../exchange/audit-trail.ts'
-import type { Reply } from '../exchange/envelope.ts'
-import type { Answer } from '../exchange/exchange.ts'
+import type { Answer, Reply } from '../exchange/envelope.ts'
 
 /** What a reply names that belongs to nobody without it. */
 export const madeBy = ({ auth, secret, lease, secretAccessor }: Reply): MadeByCall => ({
@@ -27,8 +26,7 @@ export function note(trail: AuditTrail, reply: Reply, warnings: readonly string[
 }
 
 /** Notes the response that was unwrapped, or the form of another one that has no envelope. */
-export function noteRaw(trail: AuditTrail, path: string, raw: NonNullable<Reply['raw']>): void {
-  const { contentType, body, status } = raw
+export function noteRaw(trail: AuditTrail, path: string, { contentType, body = '', status }: Answer): void {
   trail.reply =
     path === unwrapPath
       ? unwrapped(String(body))

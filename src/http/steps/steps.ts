@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
+import type { Host } from '../exchange/host.ts'
 import type { RateLimits } from '../exchange/rate-limits.ts'
-import type { Host } from '../resource/answer.ts'
 import { addHeaders, type HeadersParts } from './add-headers.ts'
 import { admit } from './admit.ts'
 import { type BeginParts, begin } from './begin.ts'

@@ -1,7 +1,8 @@
 import { Readable } from 'node:stream'
 import type { onSendHookHandler } from 'fastify'
 import { callOf } from '../exchange/call.ts'
-import { type Host, wrappedText } from '../resource/answer.ts'
+import type { Host } from '../exchange/host.ts'
+import { wrappedText } from '../resource/answer.ts'
 import { type Payload, removeOwnHeaders } from './answer.ts'
 
 /** Stores a response that its client wants wrapped, and sends a wrapping token instead. docs/contract/wrapping.md#wrapping */

@@ -114,6 +114,6 @@ const publicJson = (body: string, maxAge: number): Reply => ({
     status: 200,
     contentType: 'application/json',
     body,
-    ...(maxAge > 0 ? { cacheControl: `max-age=${maxAge}` } : {}),
+    ...(maxAge > 0 && { headers: { 'cache-control': `max-age=${maxAge}` } }),
   },
 })
