@@ -153,7 +153,8 @@ export function nodeStateResources({ state, jsonLimits, checkSealer }: NodeState
       verbs: ['GET'],
       summary: 'Which node leads?',
       answer: nodeAnswers.leader,
-      handle: () => jsonAnswer(200, onlyNode),
+      // there is no other node
+      handle: () => jsonAnswer(200, nodeAnswers.leader.example),
     }),
     nodeResource('/sys/seal', {
       verbs: ['POST', 'PUT'],
@@ -189,16 +190,6 @@ export function nodeStateResources({ state, jsonLimits, checkSealer }: NodeState
 }
 
 const done: Answer = { status: 204, contentType: 'application/json' }
-
-const onlyNode = {
-  ha_enabled: false,
-  is_self: false,
-  active_time: '0001-01-01T00:00:00Z',
-  leader_address: '',
-  leader_cluster_address: '',
-  performance_standby: false,
-  performance_standby_last_remote_wal: 0,
-}
 
 async function health(query: URLSearchParams, state: NodeState): Promise<Answer> {
   const codes = { uninitcode: 501, sealedcode: 503, standbycode: 429, activecode: 200, storagecode: 503 }
