@@ -33,7 +33,7 @@ import type { JsonValue } from '../../lib/text/json.ts'
 import type { Explanation } from '../../logins/explain/explained.ts'
 import { bareTrace, bringsToken } from '../../logins/explain/explained.ts'
 import { maxRecordedToken, secondLooks } from '../../logins/explain/login-failures.ts'
-import { type CelLoginInput, celLogin } from './cel/cel-login.ts'
+import { type CelLoginContext, type CelLoginInput, celLogin } from './cel/cel-login.ts'
 import { CelEvaluator, type Evaluation } from './cel/evaluator.ts'
 import type { Outcome } from './cel/outcome.ts'
 import type { Evaluated } from './cel/program.ts'
@@ -279,13 +279,30 @@ export class JwtMethod {
     return { mount, state, history, failures, turns, now: this.#parts.clock.now() }
   }
 
-  /** An accepted login, with what its mount remembers of it. */
-  #accepted(mount: Mount, auth: LoginAuth, accepted: Accepted | undefined, how: How): LoginAuth {
+  /** Runs a login; the result has what its mount remembers of it. */
+  async #noted(
+    mount: Mount,
+    { asToken, ...how }: Omit<How, 'asToken'> & Pick<LoginContext, 'asToken'>,
+    run: (context: LoginContext) => Promise<LoginAuth>,
+  ): Promise<LoginAuth> {
+    const noted: Accepted[] = []
+    const auth = await run({
+      ...this.#contextOf(mount),
+      known: this.#known,
+      remoteAddress: how.address,
+      asToken,
+      onAccepted: (by) => noted.push(by),
+    })
+    const [accepted] = noted
     if (accepted === undefined) return auth
     const { token, keyset } = accepted
     if (token.signer !== undefined && keyset !== undefined)
       this.places.of(mount).keyWatch.noteLogin(thumbprintOf(token.signer), keyset)
-    return this.places.remembered(mount, auth, notedLogin(auth, accepted, how))
+    return this.places.remembered(
+      mount,
+      auth,
+      notedLogin(auth, accepted, { ...how, asToken: asToken !== undefined }),
+    )
   }
 
   /** A login that ended in a browser, with what its mount remembers of it. */
@@ -405,25 +422,13 @@ export class JwtMethod {
   }
 
   /** docs/contract/jwt.md#login-in-this-order */
-  async login(
+  login(
     mount: Mount,
-    remoteAddress: string,
+    address: string,
     { asToken, ...input }: LoginInput & Pick<LoginContext, 'asToken'>,
   ): Promise<LoginAuth> {
-    let accepted: Accepted | undefined
-    const onAccepted = (by: Accepted) => {
-      accepted = by
-    }
-    const context = { ...this.#contextOf(mount), known: this.#known, remoteAddress, asToken, onAccepted }
-    const auth = await jwtLogin(input, context)
-    const isToken = asToken !== undefined
-    const how = {
-      path: 'login',
-      asToken: isToken,
-      byDefault: input.role === '',
-      address: remoteAddress,
-    } as const
-    return this.#accepted(mount, auth, accepted, how)
+    const how = { path: 'login', byDefault: input.role === '', address, asToken } as const
+    return this.#noted(mount, how, (context) => jwtLogin(input, context))
   }
 
   /** The login that a JWT means as the token of a request. docs/contract/inline-login.md#a-jwt-as-the-token */
@@ -448,32 +453,16 @@ export class JwtMethod {
   }
 
   /** docs/contract/cel.md#login */
-  async celLogin(
+  celLogin(
     mount: Mount,
     input: CelLoginInput,
     login: Asking & Pick<LoginContext, 'asToken'> & { onOutcome(outcome: Outcome): void },
   ): Promise<LoginAuth> {
     const { address, asToken, onOutcome, whenSilent } = login
     const client = { address, whenSilent, name: `${mount.uuid}/${input.role}` }
-    let accepted: Accepted | undefined
-    const auth = await celLogin(input, {
-      ...this.#contextOf(mount),
-      known: this.#known,
-      remoteAddress: address,
-      asToken,
-      evaluate: (atTurn) => this.#evaluator.evaluate(client, atTurn),
-      onOutcome,
-      onAccepted: (by) => {
-        accepted = by
-      },
-    })
-    const how = {
-      path: 'cel/login',
-      asToken: asToken !== undefined,
-      byDefault: input.role === '',
-      address,
-    } as const
-    return this.#accepted(mount, auth, accepted, how)
+    const how = { path: 'cel/login', byDefault: input.role === '', address, asToken } as const
+    const evaluate: CelLoginContext['evaluate'] = (atTurn) => this.#evaluator.evaluate(client, atTurn)
+    return this.#noted(mount, how, (context) => celLogin(input, { ...context, evaluate, onOutcome }))
   }
 
   /** docs/contract/cel.md#trying-a-program */
