@@ -1,3 +1,5 @@
+import type { TokenSettings } from '../../core/tokens/store/token-fields.ts'
+import { addressMatches } from '../../lib/net/cidr.ts'
 import { excerpt, goText, quoted } from '../../lib/text/go-text.ts'
 import { lookupClaim } from '../../lib/text/json-pointer.ts'
 import { type Refusal, refusal } from '../../logins/refusals/refusal.ts'
@@ -14,6 +16,13 @@ export type Leeways = {
   /** A token may have none of the times. docs/contract/kubernetes.md#login-in-this-order */
   readonly areOptional?: boolean
 }
+
+/** Of a login from an address that the role does not bind. */
+export const addressRefusal = (
+  { token_bound_cidrs }: Pick<TokenSettings, 'token_bound_cidrs'>,
+  address: string,
+): Refusal | undefined =>
+  addressMatches(token_bound_cidrs, address) ? undefined : refusal('address_not_bound', 'permission denied')
 
 /** What a role and its mount require of the registered claims. */
 export type TokenRules = Leeways & {

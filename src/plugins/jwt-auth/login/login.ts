@@ -1,10 +1,14 @@
 import type { OutboundClient } from '../../../core/outbound/outbound.ts'
 import type { StoredRoles } from '../../../core/records/stored-roles.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
-import { checkToken, checkUnboundAudience, type TokenRules } from '../../../jwt/checks/claims.ts'
+import {
+  addressRefusal,
+  checkToken,
+  checkUnboundAudience,
+  type TokenRules,
+} from '../../../jwt/checks/claims.ts'
 import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import type { KnownTokens } from '../../../jwt/keys/known-tokens.ts'
-import { addressMatches } from '../../../lib/net/cidr.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import { type Refusal, refusal, reworded } from '../../../logins/refusals/refusal.ts'
 import { checkAsToken, type TokenRequest, timesOfJwt } from '../checks/as-token.ts'
@@ -70,7 +74,7 @@ export async function examineJwt(
   )
   trace.check('token', input.jwt === '' ? refusal('token_missing', 'missing token') : undefined)
   // before the work of checking the signature
-  trace.check('address', checkAddress(role, context.remoteAddress))
+  trace.check('address', addressRefusal(role.record, context.remoteAddress))
   const token = await verifiedToken(input.jwt, { ready, role, context, trace })
   if (token === undefined) return undefined
   const { config } = ready
@@ -157,12 +161,6 @@ export async function namedRole<Of extends object>(
   if (name === '') return refusal('role_missing', 'missing role')
   return (await roles.find(name)) ?? refusal('role_unknown', `role ${quoted(name)} could not be found`)
 }
-
-/** docs/contract/jwt.md#login-in-this-order, docs/contract/oidc.md#the-callback-in-this-order */
-export const checkAddress = ({ record }: Role, remoteAddress: string): Refusal | undefined =>
-  addressMatches(record.token_bound_cidrs, remoteAddress)
-    ? undefined
-    : refusal('address_not_bound', 'permission denied')
 
 /** The checks that follow a valid signature, up to the registered claims. */
 export function checkVerified(

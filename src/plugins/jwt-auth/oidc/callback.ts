@@ -1,5 +1,5 @@
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
-import { checkAddress } from '../login/login.ts'
+import { addressRefusal } from '../../../jwt/checks/claims.ts'
 import { unconfirmed } from './confirmation.ts'
 import type { Page } from './pages.ts'
 import { isClientNonce, isOpenForBrowser, type PendingLogin } from './pending-login.ts'
@@ -45,7 +45,7 @@ export async function finishLogin(
   if (role === undefined) throw flow.refused(roleGone)
   flow.role = role
   flow.passed('role')
-  flow.check('address', checkAddress(role, context.remoteAddress))
+  flow.check('address', addressRefusal(role.record, context.remoteAddress))
   const { providerError } = context
   return grantSignedIn(
     role,

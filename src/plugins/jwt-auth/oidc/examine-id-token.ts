@@ -1,9 +1,10 @@
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
+import { addressRefusal } from '../../../jwt/checks/claims.ts'
 import { type JwsLimits, parseClaims, parseJws } from '../../../jwt/jws/jws.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
 import type { Trace } from '../checks/trace.ts'
 import { loginByClaims } from '../login/claims-login.ts'
-import { checkAddress, type LoginContext, type LoginInput, roleOfLogin } from '../login/login.ts'
+import { type LoginContext, type LoginInput, roleOfLogin } from '../login/login.ts'
 import { reachedProvider } from './authorize.ts'
 import { verifyIdToken } from './id-token.ts'
 import { checkSubject, withoutNonce } from './sign-in.ts'
@@ -22,7 +23,7 @@ export async function examineIdToken(
   const begun = await roleOfLogin(input.role, state, roles, trace)
   if (begun === undefined) return undefined
   const { ready, role } = begun
-  trace.check('address', checkAddress(role, remoteAddress))
+  trace.check('address', addressRefusal(role.record, remoteAddress))
   const provider = trace.value('provider', await reachedProvider(ready))
   if (provider === undefined) return undefined
   const { config } = ready

@@ -1,13 +1,13 @@
 import { OutboundError } from '../../../core/outbound/outbound.ts'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { refuse, ServiceError } from '../../../errors.ts'
+import { addressRefusal } from '../../../jwt/checks/claims.ts'
 import { pinRefusal } from '../../../jwt/keys/keyset.ts'
 import { allowedKeys } from '../../../jwt/keys/pins.ts'
 import { comparing, discreetRefusal, refusal, reworded } from '../../../logins/refusals/refusal.ts'
 import { isRefusal } from '../checks/trace.ts'
 import type { ReadyConfig } from '../config/mount-state.ts'
 import type { Role } from '../config/role.ts'
-import { checkAddress } from '../login/login.ts'
 import type { Exchanged, ExchangeError } from './exchange.ts'
 import { loginFailed } from './pages.ts'
 import { type Ending, isClientNonce, isStranded, type PendingLogin } from './pending-login.ts'
@@ -62,7 +62,7 @@ export async function poll(input: PollInput, context: FlowContext): Promise<Logi
     if (role === undefined) throw flow.refused(roleGone)
     flow.role = role
     flow.passed('role')
-    flow.check('address', checkAddress(role, remoteAddress))
+    flow.check('address', addressRefusal(role.record, remoteAddress))
     const polled = { state: input.state, login, role, ready }
     if (login.mode === 'device') return await pollDevice(polled, context)
     if (login.ending !== undefined) return await endOf(polled, login.ending, context)

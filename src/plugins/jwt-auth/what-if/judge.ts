@@ -1,4 +1,9 @@
-import { checkAudience, checkUnboundAudience, readGroups } from '../../../jwt/checks/claims.ts'
+import {
+  addressRefusal,
+  checkAudience,
+  checkUnboundAudience,
+  readGroups,
+} from '../../../jwt/checks/claims.ts'
 import { type RecalledClaims, recalledAudiences } from '../../../jwt/history/hashed-claims.ts'
 import {
   coreRefusal,
@@ -16,7 +21,6 @@ import { supportedAlgorithms } from '../../../jwt/jws/algorithms.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
 import { allowedKeys } from '../../../jwt/keys/pins.ts'
 import { isAllowed } from '../../../jwt/keys/thumbprint.ts'
-import { addressMatches } from '../../../lib/net/cidr.ts'
 import { lookupClaim } from '../../../lib/text/json-pointer.ts'
 import { type ReasonCode, type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 import { type BoundClaim, checkBoundClaim } from '../checks/bound-claims.ts'
@@ -53,13 +57,7 @@ function* verdictsOf(tried: TriedLogin, now: Tried, before: Tried): Generator<Ve
   }
   const settled = { ...now, config: ready.config }
   yield* ofWay(tried, settled, before)
-  if (role.isCel !== true)
-    yield verdict(
-      'address',
-      addressMatches(role.record.token_bound_cidrs, login.address)
-        ? undefined
-        : refusal('address_not_bound', 'permission denied'),
-    )
+  if (role.isCel !== true) yield verdict('address', addressRefusal(role.record, login.address))
   yield* ofKeys(tried, settled, before)
   yield* ofRegistered(tried, settled, before)
   if (role.isCel === true) {

@@ -1,9 +1,8 @@
 import type { KeyObject } from 'node:crypto'
 import type { LoginAuth } from '../../../core/tokens/acts/issue-login.ts'
 import { loginTerms } from '../../../core/tokens/store/token-fields.ts'
-import { checkToken } from '../../../jwt/checks/claims.ts'
+import { addressRefusal, checkToken } from '../../../jwt/checks/claims.ts'
 import { ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
-import { addressMatches } from '../../../lib/net/cidr.ts'
 import { quoted } from '../../../lib/text/go-text.ts'
 import type { Hint } from '../../../logins/refusals/hints.ts'
 import { checkOfReason, type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
@@ -136,15 +135,10 @@ const checkAddress = (
   { remoteAddress }: Pick<LoginContext, 'remoteAddress'>,
   checks: LoginChecks,
 ): boolean =>
-  checks.check('address', addressRefusal(role, remoteAddress), {
+  checks.check('address', addressRefusal(role.record, remoteAddress), {
     expected: role.record.token_bound_cidrs ?? [],
     seen: remoteAddress,
   })
-
-const addressRefusal = ({ record }: Role, address: string): Refusal | undefined =>
-  addressMatches(record.token_bound_cidrs, address)
-    ? undefined
-    : refusal('address_not_bound', 'permission denied')
 
 /** The checks that a renewal repeats. docs/contract/kubernetes.md#renewal */
 export async function examineToken(

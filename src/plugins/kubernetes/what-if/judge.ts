@@ -1,4 +1,4 @@
-import { checkAudience } from '../../../jwt/checks/claims.ts'
+import { addressRefusal, checkAudience } from '../../../jwt/checks/claims.ts'
 import { recalledAudiences } from '../../../jwt/history/hashed-claims.ts'
 import {
   coreRefusal,
@@ -13,7 +13,6 @@ import {
 import { anyMatches } from '../../../jwt/history/patterns.ts'
 import type { TriedLogin } from '../../../jwt/history/what-if.ts'
 import { ownMember } from '../../../jwt/jws/strict-json.ts'
-import { addressMatches } from '../../../lib/net/cidr.ts'
 import { type Refusal, refusal } from '../../../logins/refusals/refusal.ts'
 import { byKeys, type ReadyConfig } from '../config/config.ts'
 import type { Role } from '../config/role.ts'
@@ -36,12 +35,7 @@ export const judge = (tried: TriedLogin, now: Tried, before: Tried): Judged =>
 function* verdictsOf(tried: TriedLogin, now: Tried, before: Tried): Generator<Verdict> {
   const { login } = tried
   const { role, ready } = now
-  yield verdict(
-    'address',
-    addressMatches(role.record.token_bound_cidrs, login.address)
-      ? undefined
-      : refusal('address_not_bound', 'permission denied'),
-  )
+  yield verdict('address', addressRefusal(role.record, login.address))
   if (ready === undefined) {
     yield verdict('configuration', refusal('config_missing', 'could not load backend configuration'))
     return
