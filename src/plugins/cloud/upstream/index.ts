@@ -10,7 +10,7 @@ export { graphNeeds, type Need, unmet } from './permissions.ts'
 export type {
   GrantedActions,
   RoleDefinition,
-} from './resource-manager.ts'
+} from './resource-manager-api.ts'
 export type { Pause } from './retry.ts'
 export * from './upstream.ts'
 export * from './upstream-error.ts'

@@ -5,14 +5,18 @@ import type { RootCredential } from '../config/choose-credential.ts'
 import { type MetadataPlace, openMetadata } from '../sign-in/metadata.ts'
 import { type LoginParts, openLogin } from '../sign-in/open-login.ts'
 import type { RequestKind } from './answer.ts'
-import { openApi } from './api.ts'
 import { classify } from './classification.ts'
 import { UpstreamConnection } from './connection.ts'
 import { type DirectoryApi, openDirectory } from './directory/directory.ts'
-import { openResourceManager, type ResourceManagerApi } from './resource-manager.ts'
+import type { DirectorySend } from './directory/directory-requests.ts'
+import {
+  openResourceManager,
+  type ResourceManagerApi,
+  type ResourceManagerSend,
+} from './resource-manager-api.ts'
 import { cancelled, type Pause, untilReplicated, type Waiting, withRetries } from './retry.ts'
 import { claimsOf, RootTokens, type TokenResource } from './token-source.ts'
-import { type Exchange, type LoginSettings, openExchange } from './transport.ts'
+import { type Exchange, type LoginSettings, openExchange, openGraph } from './transport.ts'
 import { type UpstreamCall, UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 /** What a mount signs in with, and where. docs/contract/cloud.md#effective-settings */
@@ -72,15 +76,31 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
     stopping: parts.stopping,
   })
   const perform = performWith(tokens, waiting)
+  const graph = openGraph(environment.directoryBase, connection)
+  const sendToDirectory: DirectorySend = async (request, call, read) => {
+    const { operation, repeatable } = request
+    const kind = { service: 'directory', operation, repeatable } as const
+    return await perform(kind, call, async (token) =>
+      read(await graph({ ...request, ...kind, token }, call), kind),
+    )
+  }
+  const sendToResourceManager: ResourceManagerSend = async ({ operation, method, url, body }, call, read) => {
+    const kind = { service: 'resource-manager', operation, repeatable: true } as const
+    const content = body === undefined ? undefined : JSON.stringify(body)
+    return await perform(kind, call, async (token) => {
+      const headers = {
+        accept: 'application/json',
+        authorization: `Bearer ${token}`,
+        'x-ms-client-request-id': call.correlationId,
+        ...(content === undefined ? {} : { 'content-type': 'application/json' }),
+      }
+      return read(await connection.send({ ...kind, method, url, headers, body: content }, call), kind)
+    })
+  }
   const { directoryBase, resourceManagerBase } = environment
   return {
-    directory: openDirectory(
-      openApi({ service: 'directory', base: `${directoryBase}/v1.0`, connection, perform }),
-    ),
-    resourceManager: openResourceManager(
-      openApi({ service: 'resource-manager', base: resourceManagerBase, connection, perform }),
-      subscriptionId,
-    ),
+    directory: openDirectory(directoryBase, sendToDirectory),
+    resourceManager: openResourceManager(resourceManagerBase, subscriptionId, sendToResourceManager),
     tokens,
     clockOffsetMs: () => connection.clockOffsetMs,
     untilReplicated: (step, call, operation) => untilReplicated(waiting, step, call, operation),
@@ -123,17 +143,19 @@ const waitingOf = (parts: Pick<UpstreamParts, 'clock' | 'pause' | 'random'>): Wa
   random: parts.random ?? Math.random,
 })
 
+type Perform = <Result>(
+  kind: RequestKind & { service: TokenResource },
+  call: UpstreamCall,
+  attempt: (token: string) => Promise<Result>,
+) => Promise<Result>
+
 /**
  * With retries, one of them with a new token if the old one is refused. A token carries the permissions of its
  * issue, so one that lacks a permission is soon replaced.
  */
 const performWith =
-  (tokens: RootTokens, waiting: Waiting) =>
-  async <Result>(
-    kind: RequestKind & { readonly service: TokenResource },
-    call: UpstreamCall,
-    attempt: (token: string) => Promise<Result>,
-  ): Promise<Result> => {
+  (tokens: RootTokens, waiting: Waiting): Perform =>
+  async (kind, call, attempt) => {
     let isRefused = false
     return await withRetries(waiting, call, kind.operation, async () => {
       const token = await tokens.token(kind.service, call)

@@ -1,13 +1,12 @@
 import { z } from 'zod'
 import { readAnswer } from '../answer.ts'
-import type { Api } from '../api.ts'
 import { mostTrusts, tooManyTrusts } from '../classification.ts'
 import { type UpstreamCall, UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
 import { type FederatedCredential, trustAnswer } from './directory-answers.ts'
-import { objectId, quoted, tried } from './directory-requests.ts'
+import { type DirectoryRequests, objectId, quoted, tried } from './directory-requests.ts'
 
 /** https://learn.microsoft.com/graph/api/resources/federatedidentitycredential */
-export function trustCalls({ send, list, remove }: Api) {
+export function trustCalls({ send, list, remove }: DirectoryRequests) {
   const pathOf = (operation: UpstreamOperation, id: string) =>
     `/applications/${objectId(operation, id)}/federatedIdentityCredentials`
   const named = (operation: UpstreamOperation, id: string, name: string) =>
@@ -31,7 +30,7 @@ export function trustCalls({ send, list, remove }: Api) {
       const operation = 'putFederatedCredential'
       const path = named(operation, id, name)
       const put = send(
-        { operation, method: 'PATCH', path, body, prefer: 'create-if-missing' },
+        { operation, method: 'PATCH', path, body, repeatable: true, prefer: 'create-if-missing' },
         call,
         // a change has no body; a page of a proxy is no answer
         (answer, kind) => {

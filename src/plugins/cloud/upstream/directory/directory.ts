@@ -1,5 +1,5 @@
 import { z } from 'zod'
-import type { Api } from '../api.ts'
+import { readAnswer } from '../answer.ts'
 import { isGone, unlessGone } from '../removal.ts'
 import { type UpstreamCall, UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
 import {
@@ -18,13 +18,14 @@ import {
   servicePrincipalAnswer,
 } from './directory-answers.ts'
 import {
-  addPassword,
+  type DirectoryRequests,
+  type DirectorySend,
+  directoryRequests,
   filtered,
   isAmong,
   type NewPassword,
   objectId,
   quoted,
-  removePassword,
   tried,
   unlessSo,
 } from './directory-requests.ts'
@@ -35,21 +36,22 @@ export type DirectoryApi = ReturnType<typeof openDirectory>
 /**
  * Microsoft Graph v1.0, one method per request, retried where that is safe; throws `UpstreamError` only. `find…`
  * returns what exists, from all pages. `get…` and deletions throw `gone` if the object does not exist. Steps that
- * depend on replication are wrapped in `Upstream.untilReplicated`.
+ * depend on replication are wrapped in `Upstream.untilReplicated`. `directoryBase` is without `/v1.0`.
  * docs/contract/cloud.md#credentials, simulators/directory/README.md
  */
-export function openDirectory(api: Api) {
+export function openDirectory(directoryBase: string, send: DirectorySend) {
+  const requests = directoryRequests(directoryBase, send)
   return {
-    ...applicationCalls(api),
-    ...keyCalls(api),
-    ...trustCalls(api),
-    ...servicePrincipalCalls(api),
-    ...groupCalls(api),
-    ...appRoleCalls(api),
+    ...applicationCalls(requests),
+    ...keyCalls(requests),
+    ...trustCalls(requests),
+    ...servicePrincipalCalls(requests),
+    ...groupCalls(requests, directoryBase),
+    ...appRoleCalls(requests),
     /** The tenant's number of objects and its limit; undefined if the directory does not report them. */
     organization: async (call: UpstreamCall) => {
       const path = '/organization?$select=directorySizeQuota'
-      const { value } = await api.get('organization', path, organizationAnswer, call)
+      const { value } = await requests.get('organization', path, organizationAnswer, call)
       return value[0]?.directorySizeQuota ?? undefined
     },
   }
@@ -65,18 +67,18 @@ export type NewCertificateKey = {
 }
 
 /** https://learn.microsoft.com/graph/api/application-addkey */
-function keyCalls(api: Api) {
+function keyCalls(requests: DirectoryRequests) {
   const operation = 'getApplicationKeys'
   const select = '?$select=id,keyCredentials'
   const keysOf = async (id: string, call: UpstreamCall) =>
-    api.get(operation, `/applications/${objectId(operation, id)}${select}`, applicationKeysAnswer, call)
+    requests.get(operation, `/applications/${objectId(operation, id)}${select}`, applicationKeysAnswer, call)
   return {
     /** By object id. */
     getApplicationKeys: keysOf,
     /** By client id. */
     findApplicationKeys: async (appId: string, call: UpstreamCall) => {
       const path = `/applications(appId='${objectId(operation, appId)}')${select}`
-      return api.get(operation, path, applicationKeysAnswer, call)
+      return requests.get(operation, path, applicationKeysAnswer, call)
     },
     /** A certificate that the application has signs the proof. Returns the key id if the directory tells it. */
     addKey: async (
@@ -86,14 +88,20 @@ function keyCalls(api: Api) {
     ): Promise<string | undefined> => {
       const path = `/applications/${objectId('addKey', id)}/addKey`
       const body = { keyCredential: keyCredentialOf(key), passwordCredential: null, proof }
-      const request = { operation: 'addKey', method: 'POST', path, body, repeatable: false } as const
-      const { keyId } = await api.ask(request, addedKeyAnswer, call)
-      return keyId
+      return requests.send(
+        { operation: 'addKey', method: 'POST', path, body, repeatable: false },
+        call,
+        (answer, kind) => readAnswer(kind, answer, addedKeyAnswer).keyId,
+      )
     },
     removeKey: async (id: string, body: { keyId: string; proof: string }, call: UpstreamCall) => {
       const path = `/applications/${objectId('removeKey', id)}/removeKey`
       await unlessSo(
-        api.tell({ operation: 'removeKey', method: 'POST', path, body }, call),
+        requests.send(
+          { operation: 'removeKey', method: 'POST', path, body, repeatable: true },
+          call,
+          () => undefined,
+        ),
         async () => !isAmong((await keysOf(id, call)).keyCredentials, body.keyId),
       )
     },
@@ -109,50 +117,50 @@ const keyCredentialOf = ({ displayName, certificate }: NewCertificateKey) => ({
 })
 
 /** https://learn.microsoft.com/graph/api/resources/application */
-function applicationCalls(api: Api) {
+function applicationCalls(requests: DirectoryRequests) {
   const pathOf = (operation: UpstreamOperation, id: string) => `/applications/${objectId(operation, id)}`
   const getApplication = async (id: string, call: UpstreamCall): Promise<Application> =>
-    api.get('getApplication', pathOf('getApplication', id), applicationAnswer, call)
+    requests.get('getApplication', pathOf('getApplication', id), applicationAnswer, call)
   return {
     createApplication: (application: NewApplication, call: UpstreamCall): Promise<Application> => {
       const body = newApplicationBody(application)
-      return api.ask(
+      return requests.send(
         { operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false },
-        applicationAnswer,
         call,
+        (answer, kind) => readAnswer(kind, answer, applicationAnswer),
       )
     },
     getApplication,
     /** Returns object ids. */
     listApplicationOwners: async (id: string, call: UpstreamCall) => {
       const path = `${pathOf('listApplicationOwners', id)}/owners?$select=id`
-      const owners = await api.list('listApplicationOwners', path, idAnswer, call)
+      const owners = await requests.list('listApplicationOwners', path, idAnswer, call)
       return owners.map((owner) => owner.id)
     },
     findApplications: (by: ApplicationFilter, call: UpstreamCall): Promise<Application[]> => {
       const path = filtered('/applications', applicationFilter(by))
-      return api.list('findApplications', path, applicationAnswer, call)
+      return requests.list('findApplications', path, applicationAnswer, call)
     },
     /** Soft-deletes an application and its service principal: they can be restored for 30 days. */
     deleteApplication: async (id: string, call: UpstreamCall) =>
-      api.remove('deleteApplication', pathOf('deleteApplication', id), call),
+      requests.remove('deleteApplication', pathOf('deleteApplication', id), call),
     /** Deletes a deleted object permanently. Throws `gone` as well while it is not among the deleted objects yet. */
     purgeDeleted: async (id: string, call: UpstreamCall) =>
-      api.remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
+      requests.remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
     addApplicationPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addApplicationPassword'
-      return addPassword(api, operation, pathOf(operation, id), password, call)
+      return requests.addPassword(operation, pathOf(operation, id), password, call)
     },
     /** Like `addApplicationPassword`, for a new application that some replicas may not know yet. */
     addNewApplicationPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addNewApplicationPassword'
-      return addPassword(api, operation, pathOf(operation, id), password, call)
+      return requests.addPassword(operation, pathOf(operation, id), password, call)
     },
     /** Throws `gone` if the application does not exist; does nothing if it has no such password. */
     removeApplicationPassword: async (id: string, keyId: string, call: UpstreamCall) => {
       const operation = 'removeApplicationPassword'
       const holder = pathOf(operation, id)
-      return removePassword(api, { operation, holder, keyId }, call, () => getApplication(id, call))
+      return requests.removePassword({ operation, holder, keyId }, call, () => getApplication(id, call))
     },
   }
 }
@@ -181,29 +189,33 @@ function applicationFilter(by: ApplicationFilter): string {
 }
 
 /** https://learn.microsoft.com/graph/api/resources/serviceprincipal */
-function servicePrincipalCalls(api: Api) {
+function servicePrincipalCalls(requests: DirectoryRequests) {
   const pathOf = (operation: UpstreamOperation, id: string) => `/servicePrincipals/${objectId(operation, id)}`
   const getServicePrincipal = async (id: string, call: UpstreamCall): Promise<ServicePrincipal> =>
-    api.get('getServicePrincipal', pathOf('getServicePrincipal', id), servicePrincipalAnswer, call)
+    requests.get('getServicePrincipal', pathOf('getServicePrincipal', id), servicePrincipalAnswer, call)
   const findServicePrincipal = async (
     appId: string,
     call: UpstreamCall,
   ): Promise<ServicePrincipal | undefined> => {
     if (!isObjectId(appId)) return undefined
     const path = `/servicePrincipals(appId='${appId}')`
-    return unlessGone(api.get('findServicePrincipal', path, servicePrincipalAnswer, call))
+    return unlessGone(requests.get('findServicePrincipal', path, servicePrincipalAnswer, call))
   }
   return {
-    /** Returns the existing service principal if the client id has one: the directory refuses a second one. */
+    /** Returns the existing service principal if the client id has one. */
     createServicePrincipal: async (appId: string, call: UpstreamCall): Promise<ServicePrincipal> => {
       const request = {
         operation: 'createServicePrincipal',
         method: 'POST',
         path: '/servicePrincipals',
         body: { appId },
+        // the directory refuses a second service principal for an application
+        repeatable: true,
       } as const
       try {
-        return await api.ask(request, servicePrincipalAnswer, call)
+        return await requests.send(request, call, (answer, kind) =>
+          readAnswer(kind, answer, servicePrincipalAnswer),
+        )
       } catch (error) {
         const isNameInUse = error instanceof UpstreamError && error.status === 409
         const existing = isNameInUse ? await findServicePrincipal(appId, call) : undefined
@@ -215,31 +227,31 @@ function servicePrincipalCalls(api: Api) {
     findServicePrincipal,
     addServicePrincipalPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
       const operation = 'addServicePrincipalPassword'
-      return addPassword(api, operation, pathOf(operation, id), password, call)
+      return requests.addPassword(operation, pathOf(operation, id), password, call)
     },
     removeServicePrincipalPassword: async (id: string, keyId: string, call: UpstreamCall) => {
       const operation = 'removeServicePrincipalPassword'
       const holder = pathOf(operation, id)
-      return removePassword(api, { operation, holder, keyId }, call, () => getServicePrincipal(id, call))
+      return requests.removePassword({ operation, holder, keyId }, call, () => getServicePrincipal(id, call))
     },
     deleteServicePrincipal: async (id: string, call: UpstreamCall) =>
-      api.remove('deleteServicePrincipal', pathOf('deleteServicePrincipal', id), call),
+      requests.remove('deleteServicePrincipal', pathOf('deleteServicePrincipal', id), call),
   }
 }
 
 /** https://learn.microsoft.com/graph/api/resources/approleassignment */
-function appRoleCalls(api: Api) {
+function appRoleCalls(requests: DirectoryRequests) {
   const pathOf = (operation: UpstreamOperation, id: string) => `/servicePrincipals/${objectId(operation, id)}`
   const list = async (id: string, call: UpstreamCall) => {
     const operation = 'listAppRoleAssignments'
     const path = `${pathOf(operation, id)}/appRoleAssignments`
-    return api.list(operation, path, appRoleAssignmentAnswer, call)
+    return requests.list(operation, path, appRoleAssignmentAnswer, call)
   }
   return {
     findResource: async (appId: string, call: UpstreamCall): Promise<Resource | undefined> => {
       if (!isObjectId(appId)) return undefined
       const path = `/servicePrincipals(appId='${appId}')?$select=id,appId,displayName,appRoles`
-      return unlessGone(api.get('findResource', path, resourceAnswer, call))
+      return unlessGone(requests.get('findResource', path, resourceAnswer, call))
     },
     /** Gives a service principal an app role, unless it has it. Returns the id of the assignment. */
     assignAppRole: async (
@@ -251,11 +263,15 @@ function appRoleCalls(api: Api) {
       const path = `${pathOf(operation, resourceId)}/appRoleAssignedTo`
       const body = { principalId, resourceId, appRoleId }
       try {
-        return (await api.ask({ operation, method: 'POST', path, body }, appRoleAssignmentAnswer, call)).id
+        return await requests.send(
+          { operation, method: 'POST', path, body, repeatable: true },
+          call,
+          (answer, kind) => readAnswer(kind, answer, appRoleAssignmentAnswer).id,
+        )
       } catch (error) {
         if (!(error instanceof UpstreamError)) throw error
         const look = () =>
-          api.get('findResource', `${pathOf(operation, resourceId)}?$select=id`, idAnswer, call)
+          requests.get('findResource', `${pathOf(operation, resourceId)}?$select=id`, idAnswer, call)
         if (await isAboutOther(error, look)) throw error.with({ operation: 'findResource' })
         const held = error.status === 400 ? await tried(list(principalId, call)) : undefined
         const found = held?.find((one) => one.resourceId === resourceId && one.appRoleId === appRoleId)
@@ -267,32 +283,36 @@ function appRoleCalls(api: Api) {
     removeAppRole: async (resourceId: string, id: string, call: UpstreamCall) => {
       const operation = 'removeAppRole'
       const path = `${pathOf(operation, resourceId)}/appRoleAssignedTo/${encodeURIComponent(id)}`
-      await api.remove(operation, path, call)
+      await requests.remove(operation, path, call)
     },
   }
 }
 
 /** https://learn.microsoft.com/graph/api/resources/group */
-function groupCalls(api: Api) {
+function groupCalls(requests: DirectoryRequests, directoryBase: string) {
   const getGroup = async (id: string, call: UpstreamCall): Promise<Group> =>
-    api.get('getGroup', `/groups/${objectId('getGroup', id)}`, groupAnswer, call)
+    requests.get('getGroup', `/groups/${objectId('getGroup', id)}`, groupAnswer, call)
   const isMember = async (groupId: string, memberId: string, call: UpstreamCall) => {
     const path = `/groups/${groupId}/members?$select=id&$top=999`
-    const members = await api.list('getGroup', path, idAnswer, call)
+    const members = await requests.list('getGroup', path, idAnswer, call)
     return members.some(({ id }) => id.toLowerCase() === memberId.toLowerCase())
   }
   return {
     getGroup,
     findGroups: (displayName: string, call: UpstreamCall): Promise<Group[]> => {
       const path = filtered('/groups', `displayName eq ${quoted(displayName)}`)
-      return api.list('findGroups', path, groupAnswer, call)
+      return requests.list('findGroups', path, groupAnswer, call)
     },
     /** Does nothing if the object is a member already. */
     addGroupMember: async (groupId: string, memberId: string, call: UpstreamCall) => {
       const operation = 'addGroupMember'
       const path = `/groups/${objectId(operation, groupId)}/members/$ref`
-      const body = { '@odata.id': `${api.base}/directoryObjects/${objectId(operation, memberId)}` }
-      const added = api.tell({ operation, method: 'POST', path, body }, call)
+      const body = { '@odata.id': `${directoryBase}/v1.0/directoryObjects/${objectId(operation, memberId)}` }
+      const added = requests.send(
+        { operation, method: 'POST', path, body, repeatable: true },
+        call,
+        () => undefined,
+      )
       await unlessSo(added, () => isMember(groupId, memberId, call)).catch(async (error: unknown) => {
         throw error instanceof UpstreamError && (await isAboutOther(error, () => getGroup(groupId, call)))
           ? error.with({ operation: 'getGroup' })
@@ -303,7 +323,7 @@ function groupCalls(api: Api) {
       const operation = 'removeGroupMember'
       const [group, member] = [objectId(operation, groupId), objectId(operation, memberId)]
       // without the last segment this would delete the member itself
-      await api.remove(operation, `/groups/${group}/members/${member}/$ref`, call)
+      await requests.remove(operation, `/groups/${group}/members/${member}/$ref`, call)
     },
   }
 }

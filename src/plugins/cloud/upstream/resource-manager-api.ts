@@ -1,12 +1,21 @@
 import { z } from 'zod'
-import type { Api } from './api.ts'
+import { type RequestKind, readAnswer, type UpstreamAnswer } from './answer.ts'
 import { classify } from './classification.ts'
+import { allPages } from './paging.ts'
 import { resourcePath } from './resource-path.ts'
+import { foreignAddress } from './transport.ts'
 import { type UpstreamCall, UpstreamError, type UpstreamOperation } from './upstream-error.ts'
 
 /** May have a leading slash. `name` is a UUID of the caller's, so the call is safe to repeat. */
 type NewRoleAssignment = { scope: string; name: string; roleDefinitionId: string; principalId: string }
 export type ResourceManagerApi = ReturnType<typeof openResourceManager>
+
+/** Sends one Resource Manager request with a token and retries. All calls are idempotent. */
+export type ResourceManagerSend = <Result>(
+  request: { operation: UpstreamOperation; method: 'GET' | 'PUT' | 'DELETE'; url: string; body?: object },
+  call: UpstreamCall,
+  read: (answer: UpstreamAnswer, kind: RequestKind) => Result,
+) => Promise<Result>
 
 const definitionAnswer = z
   .object({ id: z.string().min(1), properties: z.object({ roleName: z.string() }) })
@@ -27,14 +36,29 @@ const apiVersion = 'api-version=2022-04-01'
  * docs/contract/cloud.md#looking-up-roles, docs/contract/cloud.md#service-principals,
  * docs/contract/cloud.md#revocation, simulators/directory/README.md.
  */
-export function openResourceManager({ get, list, ask, send }: Api, subscriptionId: string) {
+export function openResourceManager(base: string, subscriptionId: string, send: ResourceManagerSend) {
   const authorization = (operation: UpstreamOperation, scope = `/subscriptions/${subscriptionId}`) =>
-    `${pathOf(operation, scope)}/providers/Microsoft.Authorization`
+    `${base}${pathOf(operation, scope)}/providers/Microsoft.Authorization`
+
+  const list = <Item extends z.ZodType>(
+    operation: UpstreamOperation,
+    first: string,
+    item: Item,
+    call: UpstreamCall,
+  ) => {
+    const kind = { service: 'resource-manager', operation, repeatable: true } as const
+    return allPages(kind, item, first, async (url, read) => {
+      if (URL.parse(url)?.href.startsWith(`${base}/`) !== true) throw foreignAddress(kind)
+      return await send({ operation, method: 'GET', url }, call, read)
+    })
+  }
 
   return {
     getRoleDefinition: async (id: string, call: UpstreamCall): Promise<RoleDefinition> => {
-      const operation = 'getRoleDefinition'
-      return get(operation, `${pathOf(operation, id)}?${apiVersion}`, definitionAnswer, call)
+      const url = `${base}${pathOf('getRoleDefinition', id)}?${apiVersion}`
+      return await send({ operation: 'getRoleDefinition', method: 'GET', url }, call, (answer, kind) =>
+        readAnswer(kind, answer, definitionAnswer),
+      )
     },
     /** At a scope, by default in the configured subscription. Reads all pages. */
     findRoleDefinitions: async (
@@ -42,26 +66,32 @@ export function openResourceManager({ get, list, ask, send }: Api, subscriptionI
       scope: string | undefined,
       call: UpstreamCall,
     ): Promise<RoleDefinition[]> => {
-      const operation = 'findRoleDefinitions'
       const filter = encodeURIComponent(`roleName eq '${roleName.replaceAll("'", "''")}'`)
-      const path = `${authorization(operation, scope)}/roleDefinitions?${apiVersion}&$filter=${filter}`
-      return list(operation, path, definitionAnswer, call)
+      const url = `${authorization('findRoleDefinitions', scope)}/roleDefinitions?${apiVersion}&$filter=${filter}`
+      return await list('findRoleDefinitions', url, definitionAnswer, call)
     },
     putRoleAssignment: async (
       { scope, name, roleDefinitionId, principalId }: NewRoleAssignment,
       call: UpstreamCall,
     ): Promise<{ readonly id: string }> => {
       const operation = 'putRoleAssignment'
-      const path = `${authorization(operation, scope)}/roleAssignments/${encodeURIComponent(name)}?${apiVersion}`
+      const id = `${pathOf(operation, scope)}/providers/Microsoft.Authorization/roleAssignments/${encodeURIComponent(name)}`
       const body = { properties: { roleDefinitionId, principalId, principalType: 'ServicePrincipal' } }
-      return ask({ operation, method: 'PUT', path, body }, z.object({ id: z.string().min(1) }), call)
+      return await send(
+        { operation, method: 'PUT', url: `${base}${id}?${apiVersion}`, body },
+        call,
+        (answer, kind) => readAnswer(kind, answer, z.object({ id: z.string().min(1) })),
+      )
     },
     /** Deletes an assignment by its full id. Returns false if it did not exist (204, 404). */
     deleteRoleAssignment: async (id: string, call: UpstreamCall): Promise<boolean> => {
       const operation = 'deleteRoleAssignment'
-      const path = `${pathOf(operation, id)}?${apiVersion}`
       try {
-        return await send({ operation, method: 'DELETE', path }, call, ({ status }) => status !== 204)
+        return await send(
+          { operation, method: 'DELETE', url: `${base}${pathOf(operation, id)}?${apiVersion}` },
+          call,
+          ({ status }) => status !== 204,
+        )
       } catch (error) {
         if (!(error instanceof UpstreamError) || classify(error).kind !== 'done') throw error
         return false
@@ -69,13 +99,8 @@ export function openResourceManager({ get, list, ask, send }: Api, subscriptionI
     },
     /** What the root may do at a scope, by default in the configured subscription. */
     permissions: async (scope: string | undefined, call: UpstreamCall): Promise<GrantedActions[]> => {
-      const operation = 'permissions'
-      return list(
-        operation,
-        `${authorization(operation, scope)}/permissions?${apiVersion}`,
-        permissionAnswer,
-        call,
-      )
+      const url = `${authorization('permissions', scope)}/permissions?${apiVersion}`
+      return await list('permissions', url, permissionAnswer, call)
     },
   }
 }
