@@ -5,6 +5,7 @@ import type { Core } from '../../core/open/core.ts'
 import { refuse } from '../../errors.ts'
 import {
   type Call,
+  type DocumentedAnswer,
   followsField,
   limitOf,
   maySend,
@@ -105,68 +106,55 @@ function lookupResources({ leases, mostListBytes }: LeaseRouteParts): Resource[]
 }
 
 function renewResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Resource[] {
-  const renew = async (mount: Mount, id: string, increment: number): Promise<Reply | undefined> => {
-    const renewed = await leases.renew({ namespace: mount.namespace, id: given(id) }, increment)
-    return renewed && { lease: renewed, data: renewed.data, warnings: renewed.warnings }
-  }
-  const help = 'Extend a lease.'
-  return [
-    resource(`${path}/renew`, {
-      help,
-      passesReadOnly: true,
-      precheck: checkLeaseIdText,
-      follows: followsField('lease_id'),
-      write: {
-        summary: 'Renew a lease',
-        required: ['lease_id'],
-        ...answers.renewedLease,
-        input: renewInput,
-        handle: ({ mount, input }) => renew(mount, input.lease_id, input.increment),
-      },
-    }),
-    resource(`${path}/renew/*`, {
-      help,
-      passesReadOnly: true,
-      precheck: checkLeaseIdText,
-      write: {
-        summary: 'Renew a lease',
-        ...answers.renewedLease,
-        input: renewInput,
-        handle: ({ mount, params, input }) => renew(mount, input.lease_id || params.rest, input.increment),
-      },
-    }),
-  ]
+  return inBodyOrPath(`${path}/renew`, 'Extend a lease.', {
+    summary: 'Renew a lease',
+    ...answers.renewedLease,
+    input: renewInput,
+    handle: async ({ namespace }, id, { increment }) => {
+      const renewed = await leases.renew({ namespace, id }, increment)
+      return renewed && { lease: renewed, data: renewed.data, warnings: renewed.warnings }
+    },
+  })
 }
 
 function revokeResources({ leases }: LeaseRouteParts, path: '/leases' | ''): Resource[] {
-  const revoke = async (mount: Mount, id: string, isSync: boolean): Promise<Reply | undefined> => {
-    await leases.revoke({ namespace: mount.namespace, id: given(id) }, { sync: isSync })
-    return isSync ? undefined : { status: 202 }
-  }
-  const help = 'Revoke a lease and its secret.'
+  return inBodyOrPath(`${path}/revoke`, 'Revoke a lease and its secret.', {
+    summary: 'Revoke a lease',
+    ...answers.revocation,
+    input: revokeInput,
+    handle: async ({ namespace }, id, { sync }) => {
+      await leases.revoke({ namespace, id }, { sync })
+      return sync ? undefined : { status: 202 }
+    },
+  })
+}
+
+/** A call for the lease whose id is in the body, and the same for the one whose id ends the path. */
+function inBodyOrPath<Input extends typeof renewInput | typeof revokeInput>(
+  path: `${'/leases' | ''}/${'renew' | 'revoke'}`,
+  help: string,
+  verb: DocumentedAnswer & {
+    summary: string
+    input: Input
+    handle(mount: Mount, id: string, input: z.output<Input>): Promise<Reply | undefined>
+  },
+): Resource[] {
+  const both = { help, passesReadOnly: true, precheck: checkLeaseIdText }
   return [
-    resource(`${path}/revoke`, {
-      help,
-      passesReadOnly: true,
-      precheck: checkLeaseIdText,
+    resource(path, {
+      ...both,
       follows: followsField('lease_id'),
       write: {
-        summary: 'Revoke a lease',
+        ...verb,
         required: ['lease_id'],
-        ...answers.revocation,
-        input: revokeInput,
-        handle: ({ mount, input }) => revoke(mount, input.lease_id, input.sync),
+        handle: ({ mount, input }) => verb.handle(mount, given(input.lease_id), input),
       },
     }),
-    resource(`${path}/revoke/*`, {
-      help,
-      passesReadOnly: true,
-      precheck: checkLeaseIdText,
+    resource(`${path}/*`, {
+      ...both,
       write: {
-        summary: 'Revoke a lease',
-        ...answers.revocation,
-        input: revokeInput,
-        handle: ({ mount, params, input }) => revoke(mount, input.lease_id || params.rest, input.sync),
+        ...verb,
+        handle: ({ mount, params, input }) => verb.handle(mount, given(input.lease_id || params.rest), input),
       },
     }),
   ]
