@@ -12,36 +12,34 @@ export const staying = ', and stays as it is'
 type LeftOut = { readonly kind: string; readonly instead: string; readonly found: readonly string[] }
 
 type Objects = {
-  readonly imported: readonly Item[]
-  readonly updated: readonly (Item & { readonly note: string })[]
-  readonly existed: readonly (Item & { readonly note?: string })[]
-  readonly failed: readonly (Item & { readonly reason: string })[]
+  readonly imported: (Item & { readonly note?: string })[]
+  readonly updated: (Item & { readonly note: string })[]
+  readonly existed: (Item & { readonly note?: string })[]
+  readonly failed: (Item & { readonly reason: string })[]
 }
 
 /** What became of the objects of a server. docs/import.md#report */
 export class ImportReport {
-  readonly #imported: (Item & { note?: string })[] = []
-  readonly #updated: (Item & { note: string })[] = []
-  readonly #existing: (Item & { note?: string })[] = []
-  readonly #failed: (Item & { reason: string })[] = []
+  /** Each object so far. A dry run lists what it would import; what exists has a note if it differs. */
+  readonly objects: Objects = { imported: [], updated: [], existed: [], failed: [] }
   readonly #leftOut = new Map<string, LeftOut>()
 
   imported(item: Item, note?: string): void {
-    this.#imported.push(note === undefined ? item : { ...item, note })
+    this.objects.imported.push(note === undefined ? item : { ...item, note })
   }
 
   /** `note` says how it differed. */
   updated(item: Item, note: string): void {
-    this.#updated.push({ ...item, note })
+    this.objects.updated.push({ ...item, note })
   }
 
   /** `difference` says what the target has instead. */
   existed(item: Item, difference?: string): void {
-    this.#existing.push(difference === undefined ? item : { ...item, note: `${difference}${staying}` })
+    this.objects.existed.push(difference === undefined ? item : { ...item, note: `${difference}${staying}` })
   }
 
   failed(item: Item, reason: string): void {
-    this.#failed.push({ ...item, reason })
+    this.objects.failed.push({ ...item, reason })
   }
 
   leftOut({ kind, instead }: Omit<LeftOut, 'found'>, found: readonly string[]): void {
@@ -49,18 +47,14 @@ export class ImportReport {
     this.#leftOut.set(kind, { kind, instead, found: [...before, ...found] })
   }
 
-  /** Each object so far. A dry run lists what it would import; what exists has a note if it differs. */
-  get objects(): Objects {
-    return { imported: this.#imported, updated: this.#updated, existed: this.#existing, failed: this.#failed }
-  }
-
   get counts(): Counts {
+    const { imported, updated, existed, failed } = this.objects
     return {
-      imported: this.#imported.length,
-      updated: this.#updated.length,
-      existed: this.#existing.length,
-      differ: this.#existing.filter(({ note }) => note !== undefined).length,
-      failed: this.#failed.length,
+      imported: imported.length,
+      updated: updated.length,
+      existed: existed.length,
+      differ: existed.filter(({ note }) => note !== undefined).length,
+      failed: failed.length,
     }
   }
 
@@ -78,13 +72,6 @@ export class ImportReport {
   }
 
   toJSON(): object {
-    return {
-      summary: this.counts,
-      imported: this.#imported,
-      updated: this.#updated,
-      existed: this.#existing,
-      failed: this.#failed,
-      never_carried: [...this.#leftOut.values()],
-    }
+    return { summary: this.counts, ...this.objects, never_carried: [...this.#leftOut.values()] }
   }
 }

@@ -1,7 +1,7 @@
 import { z } from 'zod'
 import type { View, ViewEntry, ViewRecord } from '../../core/barrier/view.ts'
 import type { KeyedHash } from '../../core/records/keyed-hash.ts'
-import { isUnreadable } from '../../core/records/stored-record.ts'
+import { ifReadable } from '../../core/records/stored-record.ts'
 import { refuse } from '../../errors.ts'
 import { letOthersRun } from '../../lib/data/pages.ts'
 import type { Clock } from '../../lib/system/clock.ts'
@@ -129,11 +129,10 @@ export class SecretIdStore {
 
   /** Whose secret id has this accessor, and the secret id if it belongs to this role. */
   async findByAccessor(role: Role, accessor: string): Promise<FoundSecretId | 'of another role' | undefined> {
-    const stored = await this.#view.get(accessorKey(await this.#hashOf(accessor)))
-    if (stored === undefined) return undefined
-    const { role: owner, hash } = accessorRow.parse(stored)
-    if (owner !== role.record.uuid) return 'of another role'
-    const found = await this.#read(secretIdKey(owner, hash))
+    const place = await this.#placeOf(accessor)
+    if (place === undefined) return undefined
+    if (place.role !== role.record.uuid) return 'of another role'
+    const found = await this.#read(secretIdKey(place.role, place.hash))
     // deleted or replaced since
     if (found === undefined || found.secretId.accessor !== accessor || this.#isOver(found.secretId))
       return undefined
@@ -194,7 +193,10 @@ export class SecretIdStore {
     { after, limit, matches, fits }: SecretIdSearch,
   ): Promise<{ found: SecretId[]; next: string }> {
     const { uuid } = role.record
-    const start = after === '' ? undefined : await this.#placeOf(role, after)
+    const place = after === '' ? undefined : await this.#placeOf(after)
+    if (after !== '' && place?.role !== uuid)
+      throw refuse('invalid', 'after is the accessor of no secret id of the role: begin again without it')
+    const start = place && secretIdKey(place.role, place.hash)
     const found: SecretId[] = []
     let looked = 0
     let last = ''
@@ -211,13 +213,10 @@ export class SecretIdStore {
     return { found, next: '' }
   }
 
-  /** Where the record of the secret id with this accessor is. Throws `invalid` if it is not there any more. */
-  async #placeOf(role: Role, accessor: string): Promise<string> {
+  /** Where the record of the secret id with this accessor is. */
+  async #placeOf(accessor: string): Promise<z.output<typeof accessorRow> | undefined> {
     const stored = await this.#view.get(accessorKey(await this.#hashOf(accessor)))
-    const place = stored === undefined ? undefined : accessorRow.parse(stored)
-    if (place?.role !== role.record.uuid)
-      throw refuse('invalid', 'after is the accessor of no secret id of the role: begin again without it')
-    return secretIdKey(place.role, place.hash)
+    return stored === undefined ? undefined : accessorRow.parse(stored)
   }
 
   /** Deletes what has ended, and what is left of deleted roles, until `stopping` is aborted. */
@@ -242,7 +241,7 @@ export class SecretIdStore {
   /** The deletion of the secret id that a row of the expiry index names, and of the row. */
   async #removalAt(key: string): Promise<ViewEntry[]> {
     const { ends, role, hash } = endOf(key)
-    const named = await this.#readable(secretIdKey(role, hash))
+    const named = await ifReadable(this.#read(secretIdKey(role, hash)))
     return named?.secretId.ends === ends ? this.#removal(named) : [{ key, value: undefined }]
   }
 
@@ -253,7 +252,8 @@ export class SecretIdStore {
       if (page.length === 0) break
       const entries: ViewEntry[] = []
       for (const key of page) {
-        const found = await this.#readable(key)
+        // a record that cannot be read must not keep others from being deleted
+        const found = await ifReadable(this.#read(key))
         if (found !== undefined) entries.push(...(await this.#rowsOf(found, undefined)))
         entries.push({ key, value: undefined })
       }
@@ -289,16 +289,6 @@ export class SecretIdStore {
   async #read(key: string): Promise<FoundSecretId | undefined> {
     const record = await this.#view.read(key)
     return record === undefined ? undefined : found(record)
-  }
-
-  /** Undefined also for a record that cannot be read, which must not keep others from being deleted. */
-  async #readable(key: string): Promise<FoundSecretId | undefined> {
-    try {
-      return await this.#read(key)
-    } catch (error) {
-      if (isUnreadable(error)) return undefined
-      throw error
-    }
   }
 
   #isOver({ ends }: { readonly ends?: number | undefined }): boolean {

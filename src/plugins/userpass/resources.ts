@@ -62,7 +62,7 @@ const placeOf = ({ mount, params }: { mount: LoginRequest['mount']; params: Name
 
 /** The method `userpass`, `auth/<mount>/*`. docs/contract/userpass.md */
 export const userpassResources = (parts: UserpassParts): Resource[] => [
-  ...userResources(parts),
+  ...userResources(parts, userHistory(parts)),
   loginResource(parts),
   ...refusedLoginResources({
     failuresOf: (mount) => parts.method.failuresOf(mount),
@@ -98,9 +98,7 @@ const userHistory = ({ method, history: store }: UserpassParts): KeptHistory<Nam
   besides: ['password'],
 })
 
-const userResources = (parts: UserpassParts): Resource[] => usersOf(parts, userHistory(parts))
-
-const usersOf = ({ method }: UserpassParts, history: KeptHistory<Named>): Resource[] => [
+const userResources = ({ method }: UserpassParts, history: KeptHistory<Named>): Resource[] => [
   nameList('/users', {
     help: 'The users of this mount.',
     summary: 'List the users',
