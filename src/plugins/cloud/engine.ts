@@ -22,22 +22,12 @@ import { debrisObjects } from './intents/debris.ts'
 import { MountState, type MountStateParts, type RoleLimits } from './mount-state.ts'
 import { CloudPools, type PoolTimes } from './pool/pools.ts'
 import { abandonTrusted, deleteRole } from './roles/delete-role.ts'
-import type { RoleInput } from './roles/role-input.ts'
 import { leasesOfRole, leftLeasesWarning, type RoleLeases, revokeLeasesOfRole } from './roles/role-leases.ts'
 import { lacksScope } from './roles/role-record.ts'
-import { writeRole } from './roles/write-role.ts'
 import type { RotationTimes } from './root-rotation/next-step.ts'
 import { removalOfPending } from './root-rotation/pending-secret.ts'
 import { RootRotation } from './root-rotation/root-rotation.ts'
-import { rotateRoot } from './root-rotation/rotate-root.ts'
-import {
-  certificateAccepted,
-  makeRootCertificate,
-  rootCertificate,
-  type ShownCertificate,
-} from './sign-in/root-certificate.ts'
-import { type RootIdentity, rootIdentity } from './sign-in/root-identity.ts'
-import type { ReadWork } from './static-roles/read-static-credential.ts'
+import { certificateAccepted } from './sign-in/root-certificate.ts'
 import { StaticRoles, type StaticTimes } from './static-roles/static-roles.ts'
 import { openTokenExchange, openUpstream, type Pause, pause as untilPassed } from './upstream/index.ts'
 import { callWithin, type RoleWork } from './upstream-work.ts'
@@ -177,11 +167,6 @@ export class CloudEngine implements AsyncDisposable {
     return this.#parts.clock
   }
 
-  /** For a read that may sign in to the cloud. */
-  reading(mount: Mount, correlationId: string): ReadWork {
-    return { state: this.stateOf(mount), clock: this.clock, correlationId }
-  }
-
   /** The engine's mounts, without those that are being removed. */
   mounts(): Mount[] {
     return this.#everyMount().filter(({ tainted }) => !tainted)
@@ -277,27 +262,6 @@ export class CloudEngine implements AsyncDisposable {
     return warnings
   }
 
-  rootIdentity(mount: Mount): Promise<RootIdentity> {
-    return rootIdentity(mount, this.stateOf(mount), this.#parts.mountTokens)
-  }
-
-  rootCertificate(mount: Mount): Promise<ShownCertificate> {
-    return rootCertificate(this.stateOf(mount))
-  }
-
-  makeRootCertificate(mount: Mount, seconds: number): Promise<ShownCertificate> {
-    const { clock, random } = this.#parts
-    return makeRootCertificate(seconds, { state: this.stateOf(mount), clock, random })
-  }
-
-  rotateRoot(mount: Mount, correlationId: string): Promise<string[]> {
-    return rotateRoot(this.#work(mount, correlationId))
-  }
-
-  putRole(mount: Mount, name: string, input: RoleInput, correlationId: string): Promise<void> {
-    return writeRole(name, input, this.#work(mount, correlationId))
-  }
-
   /**
    * Returns warnings. With `revoke`, its leases are revoked first, even if the role is gone.
    * docs/contract/cloud.md#deleting-a-role
@@ -311,7 +275,7 @@ export class CloudEngine implements AsyncDisposable {
     const state = this.stateOf(mount)
     if (revoke) await revokeLeasesOfRole(name, state, leases)
     const role = await state.findRole(name)
-    const warnings = await deleteRole(name, this.#work(mount, correlationId))
+    const warnings = await deleteRole(name, this.work(mount, correlationId))
     // credentials that were issued in the meantime
     if (revoke) await revokeLeasesOfRole(name, state, leases)
     const left =
@@ -344,7 +308,7 @@ export class CloudEngine implements AsyncDisposable {
     const state = this.stateOf(mount)
     const place = { mount: mount.path, namespace: mount.namespace }
     try {
-      await this.#deleteApplications(place, { ...this.#work(mount, call.correlationId), call })
+      await this.#deleteApplications(place, { ...this.work(mount, call.correlationId), call })
       await this.staticRoles.leave(mount)
       const left = await Promise.race([
         state.intents.undoAll(signal, 'all'),
@@ -378,7 +342,8 @@ export class CloudEngine implements AsyncDisposable {
     }
   }
 
-  #work(mount: Mount, correlationId: string): RoleWork {
+  /** For a request, which ends in time. */
+  work(mount: Mount, correlationId: string): RoleWork {
     const call = callWithin(this.clock, correlationId)
     return { ...this.#parts, mount, state: this.stateOf(mount), call }
   }

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { readRole } from '../../../src/plugins/cloud/roles/role-record.ts'
+import { writeRole } from '../../../src/plugins/cloud/roles/write-role.ts'
+import { rotateRoot } from '../../../src/plugins/cloud/root-rotation/rotate-root.ts'
 import { guids } from './cloud-fixture.ts'
 import { type EngineFixture, openEngineFixture } from './engine-fixture.ts'
 
@@ -33,7 +35,7 @@ describe('a rotation of the root secret', () => {
     async ({ writes, last }) => {
       await using fixture = await openEngineFixture()
       fixture.breakStorage(writes, last)
-      await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
+      await trying(rotateRoot(fixture.engine.work(fixture.mount, correlationId)))
       fixture.clock.advance(60)
       await fixture.engine.rotation.looks.look()
 
@@ -48,7 +50,7 @@ describe('a rotation of the root secret', () => {
     async ({ writes, last }) => {
       await using fixture = await openEngineFixture()
       fixture.refuseOneWrite(writes, last)
-      await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
+      await trying(rotateRoot(fixture.engine.work(fixture.mount, correlationId)))
       fixture.clock.advance(60)
       await fixture.engine.rotation.looks.look()
 
@@ -63,9 +65,9 @@ test.each(moments.slice(0, 6))(
   'a replaced pending secret is removed even if the storage fails one write after $writes, which is $last',
   async ({ writes, last }) => {
     await using fixture = await openEngineFixture()
-    await fixture.engine.rotateRoot(fixture.mount, correlationId)
+    await rotateRoot(fixture.engine.work(fixture.mount, correlationId))
     fixture.refuseOneWrite(writes, last)
-    await trying(fixture.engine.rotateRoot(fixture.mount, correlationId))
+    await trying(rotateRoot(fixture.engine.work(fixture.mount, correlationId)))
 
     await fixture.state.intents.undoAll()
 
@@ -119,15 +121,14 @@ describe('the records of a role match the rights of its application', () => {
     scope: `/subscriptions/${fixture.directory.subscriptionId}`,
   })
   const write = (fixture: EngineFixture, guid: string, group: string) =>
-    fixture.engine.putRole(
-      fixture.mount,
+    writeRole(
       'kept',
       {
         persist_app: true,
         cloud_roles: JSON.stringify([granted(fixture, guid)]),
         cloud_groups: JSON.stringify([{ group_name: group }]),
       },
-      correlationId,
+      fixture.engine.work(fixture.mount, correlationId),
     )
 
   test.each(moments)(

@@ -3,6 +3,8 @@ import { emptyConfig } from '../../../src/plugins/cloud/config/config-record.ts'
 import { effectiveSettings } from '../../../src/plugins/cloud/config/effective-settings.ts'
 import { fieldNames } from '../../../src/plugins/cloud/field-names.ts'
 import { emptyRole } from '../../../src/plugins/cloud/roles/role-record.ts'
+import { writeRole } from '../../../src/plugins/cloud/roles/write-role.ts'
+import { rotateRoot } from '../../../src/plugins/cloud/root-rotation/rotate-root.ts'
 import { openEngineFixture } from './engine-fixture.ts'
 
 describe('the upstream client', () => {
@@ -24,7 +26,7 @@ describe('the upstream client', () => {
     {
       name: 'a completed rotation',
       change: async (fixture: Awaited<ReturnType<typeof openEngineFixture>>) => {
-        await fixture.engine.rotateRoot(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000')
+        await rotateRoot(fixture.engine.work(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000'))
         fixture.clock.advance(60)
         await fixture.engine.rotation.looks.look()
       },
@@ -81,7 +83,11 @@ describe('records', () => {
     ])
 
     await fixture.engine.putConfig(fixture.mount, { root_password_ttl: 1 })
-    await fixture.engine.putRole(fixture.mount, 'a', { ttl: 7 }, 'c0ffee00-0000-4000-8000-000000000000')
+    await writeRole(
+      'a',
+      { ttl: 7 },
+      fixture.engine.work(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000'),
+    )
 
     expect(await fixture.view.get('config')).toMatchObject({ later: 1, root_password_ttl: 1 })
     expect(await fixture.view.get('role/a')).toMatchObject({ later: [2], ttl: 7 })

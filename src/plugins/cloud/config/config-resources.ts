@@ -10,8 +10,9 @@ import {
 import { durationField } from '../../../lib/text/fields.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'
-import { shownCertificate } from '../sign-in/root-certificate.ts'
-import { rootIdentityAnswer } from '../sign-in/root-identity.ts'
+import { rotateRoot } from '../root-rotation/rotate-root.ts'
+import { makeRootCertificate, rootCertificate, shownCertificate } from '../sign-in/root-certificate.ts'
+import { rootIdentity, rootIdentityAnswer } from '../sign-in/root-identity.ts'
 import { configFields, configForm, restorableConfig, shownConfig } from './config.ts'
 import { laterFields } from './config-record.ts'
 
@@ -57,7 +58,7 @@ export const configResources = (engine: CloudEngine, store: HistoryStore, names:
       ...identityAnswer,
       handle: async (exchange) => {
         checkMayReach(exchange, { operation: 'read', path: 'config' })
-        return { data: await engine.rootIdentity(exchange.mount) }
+        return { data: await rootIdentity(engine.work(exchange.mount, exchange.call.requestId)) }
       },
     },
   }),
@@ -68,7 +69,7 @@ export const configResources = (engine: CloudEngine, store: HistoryStore, names:
       ...certificateAnswer,
       handle: async (exchange) => {
         checkMayReach(exchange, { operation: 'read', path: 'config' })
-        return { data: await engine.rootCertificate(exchange.mount) }
+        return { data: await rootCertificate(engine.stateOf(exchange.mount)) }
       },
     },
     write: {
@@ -76,9 +77,9 @@ export const configResources = (engine: CloudEngine, store: HistoryStore, names:
       input: z.object({ ttl: durationField.optional().describe('Lifetime; 0: root_password_ttl') }),
       ...certificateAnswer,
       handle: async (exchange) => {
-        const { mount, input } = exchange
+        const { mount, call, input } = exchange
         checkMayReach(exchange, { operation: 'update', path: 'config' })
-        return { data: await engine.makeRootCertificate(mount, input.ttl ?? 0) }
+        return { data: await makeRootCertificate(input.ttl ?? 0, engine.work(mount, call.requestId)) }
       },
     },
   }),
@@ -87,7 +88,7 @@ export const configResources = (engine: CloudEngine, store: HistoryStore, names:
     write: {
       summary: 'Rotate the root secret; the new secret is used once it works',
       statuses: [204, 200],
-      handle: async ({ mount, call }) => warned(await engine.rotateRoot(mount, call.requestId)),
+      handle: async ({ mount, call }) => warned(await rotateRoot(engine.work(mount, call.requestId))),
     },
   }),
 ]

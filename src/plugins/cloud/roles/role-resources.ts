@@ -13,6 +13,7 @@ import { configIsNil } from '../config/config-record.ts'
 import type { CloudEngine } from '../engine.ts'
 import type { FieldNames } from '../field-names.ts'
 import { restorableRole, roleFields, roleForm, shownRole } from './role-input.ts'
+import { writeRole } from './write-role.ts'
 
 const roleRemoval = z.object({
   revoke: boolField.default(false).describe('Revoke the leases of the role first'),
@@ -56,7 +57,7 @@ export const roleResources = (engine: CloudEngine, store: HistoryStore, names: F
       summary: 'Create or update a role',
       input: roleFields[names.type],
       handle: ({ mount, params, input, call }) =>
-        engine.putRole(mount, roleName(params), input, call.requestId),
+        writeRole(roleName(params), input, engine.work(mount, call.requestId)),
     },
     delete: {
       summary: 'Delete a role and the application it owns; warns of leases that are left',

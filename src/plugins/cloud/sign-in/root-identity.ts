@@ -1,6 +1,4 @@
 import { z } from 'zod'
-import type { MountTokens } from '../../../core/identity-tokens/mount-tokens.ts'
-import type { Mount } from '../../../core/mounts/mount.ts'
 import { chooseType, type SignInValues } from '../config/choose-credential.ts'
 import {
   effectiveEnvironment,
@@ -8,8 +6,8 @@ import {
   type OperatorSettings,
   signInValues,
 } from '../config/effective-settings.ts'
-import type { MountState } from '../mount-state.ts'
 import { shellQuoted, trustCommand, uploadCommand } from '../upstream/sign-in-refusals.ts'
+import type { RoleWork } from '../upstream-work.ts'
 import { tokenInFile } from './assertions.ts'
 import { type AssertionClaims, claimsIn } from './explain.ts'
 
@@ -26,16 +24,12 @@ export const rootIdentityAnswer = z.object({
   commands: z.array(z.string()),
 })
 
-export type RootIdentity = z.output<typeof rootIdentityAnswer>
+type RootIdentity = z.output<typeof rootIdentityAnswer>
 
 const roleName = '<role>'
 
 /** Also for a mount without a configuration. */
-export async function rootIdentity(
-  mount: Mount,
-  state: MountState,
-  mountTokens: Pick<MountTokens, 'identityOf'>,
-): Promise<RootIdentity> {
+export async function rootIdentity({ mount, state, mountTokens }: RoleWork): Promise<RootIdentity> {
   const { operator, isHostOffered } = state
   const config = await state.findConfig()
   const values = signInValues(config, operator, isHostOffered)

@@ -1,19 +1,17 @@
 import { refuse } from '../../../errors.ts'
-import type { Clock } from '../../../lib/system/clock.ts'
 import { formatTime } from '../../../lib/text/time.ts'
 import { accessTokenText, type TokenRequest, tokenRefusal } from '../federation/federated-credentials.ts'
 import { requestedScope } from '../federation/requested-scope.ts'
-import type { MountState } from '../mount-state.ts'
 import { checkIsNotOwn } from '../sign-in/own-clients.ts'
-import { type UpstreamCall, UpstreamError } from '../upstream/index.ts'
-import { callWithin } from '../upstream-work.ts'
+import { UpstreamError } from '../upstream/index.ts'
+import type { RoleWork } from '../upstream-work.ts'
 import type { StaticPassword, StaticRole } from './static-role-record.ts'
 
 /** The password of a role, if it may be used now. Throws a refusal otherwise. */
 async function usablePassword(
   name: string,
   { is_gone, application_client_id, current }: StaticRole,
-  { state, call }: { readonly state: MountState; readonly call: UpstreamCall },
+  { state, call }: ReadWork,
 ): Promise<StaticPassword & { readonly client_secret: string }> {
   if (is_gone) throw refuse('invalid', `the application of role '${name}' no longer exists`)
   await checkIsNotOwn(application_client_id, state, call)
@@ -26,7 +24,7 @@ const hasText = (
   password: StaticPassword | undefined,
 ): password is StaticPassword & { readonly client_secret: string } => password?.client_secret !== undefined
 
-export type ReadWork = { readonly state: MountState; readonly clock: Clock; readonly correlationId: string }
+type ReadWork = Pick<RoleWork, 'state' | 'clock' | 'call'>
 
 /**
  * With the former password in its grace period. Calls nothing upstream. Undefined if there is no role.
@@ -35,12 +33,12 @@ export type ReadWork = { readonly state: MountState; readonly clock: Clock; read
 export async function readStaticCredential(
   name: string,
   metadata: Readonly<Record<string, string>>,
-  { state, clock, correlationId }: ReadWork,
+  work: ReadWork,
 ): Promise<{ data: object; warnings: string[] } | undefined> {
-  const role = await state.staticRoles.find(name)
+  const role = await work.state.staticRoles.find(name)
   if (role === undefined) return undefined
-  const current = await usablePassword(name, role, { state, call: callWithin(clock, correlationId) })
-  const now = clock.now()
+  const current = await usablePassword(name, role, work)
+  const now = work.clock.now()
   const { former, due, last_rotation: last } = role
   const isEnded = current.expiration !== '' && Date.parse(current.expiration) <= now
   return {
@@ -67,17 +65,18 @@ export async function readStaticCredential(
 export async function staticToken(
   name: string,
   { scope: sent, fresh }: TokenRequest,
-  { state, clock, correlationId }: ReadWork,
+  work: ReadWork,
 ): Promise<string> {
+  const { state, clock, call } = work
   const role = await state.staticRoles.find(name)
   if (role === undefined) throw refuse('invalid', `role '${name}' does not exist`)
-  const current = await usablePassword(name, role, { state, call: callWithin(clock, correlationId) })
+  const current = await usablePassword(name, role, work)
   const scope = requestedScope(sent, role.allowed_scopes)
   const holder = `static/${name}/${current.key_id}`
   const client = { clientId: role.application_client_id, proof: { secret: current.client_secret } }
   const kept = await state.tokens.get({ holder, clientId: client.clientId, scope }, fresh, async () => {
     const login = await state.exchange()
-    return login.exchange(client, scope, callWithin(clock, correlationId)).catch((error: unknown) => {
+    return login.exchange(client, scope, call).catch((error: unknown) => {
       throw error instanceof UpstreamError ? tokenRefusal(error) : error
     })
   })

@@ -169,7 +169,7 @@ export const staticRoleResources = (engine: CloudEngine, store: HistoryStore): R
       input: readFields,
       ...credentialAnswer,
       handle: ({ mount, params, input, call }) =>
-        readStaticCredential(roleName(params), input.metadata ?? {}, engine.reading(mount, call.requestId)),
+        readStaticCredential(roleName(params), input.metadata ?? {}, engine.work(mount, call.requestId)),
     },
   }),
   resource('/static-creds/:name/token', {
@@ -188,7 +188,7 @@ export const staticRoleResources = (engine: CloudEngine, store: HistoryStore): R
           path: `static-creds/${params.name}`,
           canonical: lowerCase,
         })
-        const work = engine.reading(mount, call.requestId)
+        const work = engine.work(mount, call.requestId)
         return { dataText: await staticToken(roleName(params), input, work) }
       },
     },

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest'
+import { writeRole } from '../../../../src/plugins/cloud/roles/write-role.ts'
 import { guids } from '../cloud-fixture.ts'
 import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 
@@ -10,7 +11,11 @@ beforeEach(async () => {
   const cloud_roles = JSON.stringify([
     { role_id: `${scope}/providers/Microsoft.Authorization/roleDefinitions/${guids.reader}`, scope },
   ])
-  await fixture.engine.putRole(fixture.mount, 'ci', { cloud_roles }, 'c0ffee00-0000-4000-8000-000000000000')
+  await writeRole(
+    'ci',
+    { cloud_roles },
+    fixture.engine.work(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000'),
+  )
 })
 afterEach(() => fixture[Symbol.asyncDispose]())
 

@@ -4,6 +4,7 @@ import type { Lease } from '../../../../src/core/leases/lease.ts'
 import { rootNamespace } from '../../../../src/core/namespaces/namespace.ts'
 import { CloudEngine } from '../../../../src/plugins/cloud/engine.ts'
 import type { RoleInput } from '../../../../src/plugins/cloud/roles/role-input.ts'
+import { writeRole } from '../../../../src/plugins/cloud/roles/write-role.ts'
 import { openSharedCores, type SharedCore } from '../../../support/shared-cores.ts'
 import { guids } from '../cloud-fixture.ts'
 import { until } from '../credential-steps.ts'
@@ -45,7 +46,7 @@ async function openEngines(pauseOfOne?: (ms: number) => Promise<void>) {
         const cloud_roles = JSON.stringify(groups.map((group) => ({ role_id, scope: scope(group) })))
         // the schema of the route makes the rest absent
         const sent = { cloud_roles, ...input } as RoleInput
-        return engine.putRole(mount, 'ci', sent, correlationId)
+        return writeRole('ci', sent, engine.work(mount, correlationId))
       },
       make: () =>
         engine.credentials.make({

@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Lease } from '../../../../src/core/leases/lease.ts'
 import type { Intent } from '../../../../src/plugins/cloud/intents/intent.ts'
+import { writeRole } from '../../../../src/plugins/cloud/roles/write-role.ts'
 import { guids } from '../cloud-fixture.ts'
 import { until } from '../credential-steps.ts'
 import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
@@ -174,7 +175,7 @@ describe('an intent from before a restart', () => {
 
   test('does not remove a membership that the role lists again', async () => {
     const write = (cloud_groups: string) =>
-      fixture.engine.putRole(fixture.mount, 'kept', { persist_app: true, cloud_groups }, tag)
+      writeRole('kept', { persist_app: true, cloud_groups }, fixture.engine.work(fixture.mount, tag))
     await write('[{"group_name":"bar"}]')
     const managed = (await fixture.state.findRole('kept'))?.managed
     const group = fixture.directory.groupIds['foo'] ?? ''

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import { describe, expect, test } from 'vitest'
 import type { Mount } from '../../../../src/core/mounts/mount.ts'
+import { rotateRoot } from '../../../../src/plugins/cloud/root-rotation/rotate-root.ts'
 import { until } from '../credential-steps.ts'
 import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 
 /** Two mounts that sign in with the same secret, which an operator entered. */
 const openShared = (config = {}) => openEngineFixture({ config, neighbour: config })
-const rotate = (fixture: EngineFixture, mount: Mount) => fixture.engine.rotateRoot(mount, randomUUID())
+const rotate = (fixture: EngineFixture, mount: Mount) => rotateRoot(fixture.engine.work(mount, randomUUID()))
 const look = (fixture: EngineFixture) => fixture.engine.rotation.looks.look()
 const configOf = async (fixture: EngineFixture, mount: Mount) => {
   const config = await fixture.engine.stateOf(mount).findConfig()

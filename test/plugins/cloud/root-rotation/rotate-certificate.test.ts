@@ -4,7 +4,12 @@ import { beforeAll, describe, expect, test } from 'vitest'
 import { systemRandom } from '../../../../src/lib/system/random.ts'
 import type { ClientCertificate } from '../../../../src/plugins/cloud/certificates/client-certificate.ts'
 import { makeCertificate } from '../../../../src/plugins/cloud/certificates/make-certificate.ts'
+import { rotateRoot } from '../../../../src/plugins/cloud/root-rotation/rotate-root.ts'
 import { certificateProof } from '../../../../src/plugins/cloud/sign-in/assertions.ts'
+import {
+  makeRootCertificate,
+  rootCertificate,
+} from '../../../../src/plugins/cloud/sign-in/root-certificate.ts'
 import { type EngineFixture, type EngineHouseOptions, openEngineFixture } from '../engine-fixture.ts'
 
 const correlationId = 'c0ffee00-0000-4000-8000-000000000000'
@@ -29,7 +34,7 @@ async function certified({ config = {}, ...options }: EngineHouseOptions = {}): 
   return fixture
 }
 
-const rotate = ({ engine, mount }: EngineFixture) => engine.rotateRoot(mount, correlationId)
+const rotate = ({ engine, mount }: EngineFixture) => rotateRoot(engine.work(mount, correlationId))
 
 async function pass(fixture: EngineFixture, seconds: number): Promise<void> {
   fixture.clock.advance(seconds)
@@ -299,7 +304,7 @@ describe('a crash leaves one certificate that works', () => {
 describe('a certificate of config/certificate', () => {
   test('is the current one from the first sign-in on', async () => {
     await using fixture = await openEngineFixture()
-    const made = await fixture.engine.makeRootCertificate(fixture.mount, 3600)
+    const made = await makeRootCertificate(3600, fixture.engine.work(fixture.mount, correlationId))
     await fixture.engine.putConfig(fixture.mount, { auth_type: 'certificate', client_secret: '' })
     const call = { deadline: fixture.clock.now() + 60_000, correlationId }
     const signIn = async () => (await fixture.state.upstream()).tokens.fresh('directory', call)
@@ -312,7 +317,7 @@ describe('a certificate of config/certificate', () => {
     expect(early).toBeUndefined()
     expect(await fixture.config()).toMatchObject({ certificate: { thumbprint: made.thumbprint } })
     expect((await fixture.config()).made_certificate).toBeUndefined()
-    expect(await fixture.engine.rootCertificate(fixture.mount)).toEqual(made)
+    expect(await rootCertificate(fixture.engine.stateOf(fixture.mount))).toEqual(made)
     expect(JSON.stringify(made)).not.toContain('PRIVATE')
   })
 
@@ -321,7 +326,7 @@ describe('a certificate of config/certificate', () => {
     const call = { deadline: fixture.clock.now() + 60_000, correlationId }
     await expect(rotate(fixture)).rejects.toThrow('create one with config/certificate and upload it')
 
-    const made = await fixture.engine.makeRootCertificate(fixture.mount, 3600)
+    const made = await makeRootCertificate(3600, fixture.engine.work(fixture.mount, correlationId))
     fixture.directory.admin.addCertificate(fixture.directory.rootApplicationId, made.certificate)
     await (await fixture.state.upstream()).tokens.fresh('directory', call)
 
@@ -332,6 +337,8 @@ describe('a certificate of config/certificate', () => {
   test('is not there before it is made', async () => {
     await using fixture = await openEngineFixture()
 
-    await expect(fixture.engine.rootCertificate(fixture.mount)).rejects.toMatchObject({ kind: 'missing' })
+    await expect(rootCertificate(fixture.engine.stateOf(fixture.mount))).rejects.toMatchObject({
+      kind: 'missing',
+    })
   })
 })

@@ -3,11 +3,12 @@ import { describe, expect, test } from 'vitest'
 import { emptyConfig } from '../../../../src/plugins/cloud/config/config-record.ts'
 import { isRotationDue } from '../../../../src/plugins/cloud/root-rotation/next-step.ts'
 import { supersededPasswords } from '../../../../src/plugins/cloud/root-rotation/root-passwords.ts'
+import { rotateRoot } from '../../../../src/plugins/cloud/root-rotation/rotate-root.ts'
 import { startCloudFixture } from '../cloud-fixture.ts'
 import { type EngineFixture, openEngineFixture } from '../engine-fixture.ts'
 
 const rotate = (fixture: EngineFixture) =>
-  fixture.engine.rotateRoot(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000')
+  rotateRoot(fixture.engine.work(fixture.mount, 'c0ffee00-0000-4000-8000-000000000000'))
 const look = (fixture: EngineFixture) => fixture.engine.rotation.looks.look()
 const untilNothingIsLeft = (fixture: EngineFixture) =>
   expect.poll(() => fixture.state.intents.undoAll(), { timeout: 20_000 }).toEqual([])
@@ -181,7 +182,7 @@ test('a secret that an operator gave to two mounts stays until both have rotated
     { mount: fixture.mount, isLast: false },
     { mount: fixture.neighbour, isLast: true },
   ]) {
-    await fixture.engine.rotateRoot(mount, randomUUID())
+    await rotateRoot(fixture.engine.work(mount, randomUUID()))
     fixture.clock.advance(60)
     await fixture.engine.rotation.looks.look()
     expect(await works(typed)).toBe(!isLast)
