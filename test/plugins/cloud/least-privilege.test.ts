@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CloudFixture, guids, startCloudFixture } from './cloud-fixture.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type CloudFixture, guids } from './cloud-fixture.ts'
 import { aCredential, aRole, cleared, kindsOf, living, reader, revoke, works } from './credential-steps.ts'
+import { renewedFixture } from './renewed-fixture.ts'
 
+const renewed = renewedFixture()
 let fixture: CloudFixture
 
-beforeEach(async () => {
-  fixture = await startCloudFixture()
+beforeEach(() => {
+  fixture = renewed()
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const [own, every, members] = [
   'Application.ReadWrite.OwnedBy',

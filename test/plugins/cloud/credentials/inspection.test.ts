@@ -1,14 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { CloudFixture } from '../cloud-fixture.ts'
 import { aCredential, aRole, debris, kindsOf, revoke } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 
+const renewed = renewedFixture()
 let fixture: CloudFixture
 
 beforeEach(async () => {
-  fixture = await startCloudFixture()
+  fixture = renewed()
   await aRole(fixture, 'ci', { ttl: 600 })
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 describe('whois', () => {
   test('returns the lease and the requester, and 404 for unknown client ids and ended leases', async () => {

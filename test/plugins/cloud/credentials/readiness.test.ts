@@ -1,14 +1,15 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
-import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
+import { beforeEach, expect, test } from 'vitest'
+import type { CloudFixture } from '../cloud-fixture.ts'
 import { aCredential, aRole, cleared, kindsOf, living, until, works } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 
+const renewed = renewedFixture()
 let fixture: CloudFixture
 
 beforeEach(async () => {
-  fixture = await startCloudFixture()
+  fixture = renewed()
   await aRole(fixture, 'ci')
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const proofs = (clientId: string) =>
   fixture.directory.journal.entries({ operation: 'token' }).filter((entry) => entry.clientId === clientId)

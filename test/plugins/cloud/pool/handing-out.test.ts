@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import type { CloudFixture } from '../cloud-fixture.ts'
 import { aCredential, aRole, cleared, kindsOf, living, revoke, status, works } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 import { aPool, applications, creations, filled, poolsAt, startPoolFixture } from './pool-steps.ts'
 
+const renewed = renewedFixture(startPoolFixture)
 let fixture: CloudFixture
-beforeEach(async () => {
-  fixture = await startPoolFixture()
+beforeEach(() => {
+  fixture = renewed()
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const hour = 3600
 
