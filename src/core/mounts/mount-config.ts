@@ -16,6 +16,14 @@ export const listNames = [
   'delegated_auth_accessors',
 ] as const
 
+/** Settings that a mount has or has not. */
+export const settingNames = [
+  ...listNames,
+  'listing_visibility',
+  'trim_request_trailing_slashes',
+  'identity_token_key',
+] as const
+
 const tokenTypes = new Set(['default-service', 'default-batch', 'service', 'batch'])
 const visibilities = new Set(['', 'hidden', 'unauth'])
 const version = /^v?\d+(?:\.\d+)*(?:-[\w.~-]+)?(?:\+[\w.~-]+)?$/
@@ -61,7 +69,7 @@ export function decodeConfig(table: MountTable, given: JsonObject | null | undef
     plugin_version: text(config.plugin_version),
     lockout: table === 'auth' && requestsLockout(config.user_lockout_config, badConfig),
     identity_token_key: text(config.identity_token_key),
-    lists: withoutEmpty(Object.fromEntries(listNames.map((name) => [name, list(config[name])]))),
+    lists: Object.fromEntries(listNames.map((name) => [name, list(config[name])])),
   }
 }
 
@@ -81,11 +89,13 @@ function requestsLockout(given: JsonValue | undefined, badConfig: () => Error): 
   return Object.keys(given).length > 0
 }
 
-export function withoutEmpty(
-  lists: Readonly<Record<string, readonly string[]>>,
-): Pick<MountConfig, (typeof listNames)[number]> {
-  return Object.fromEntries(Object.entries(lists).filter(([, list]) => list.length > 0))
-}
+/** The settings that a mount keeps: an empty text or list, or `false`, means that it has none. */
+export const keptSettings = (
+  given: Readonly<Record<string, string | boolean | readonly string[]>>,
+): Pick<MountConfig, (typeof settingNames)[number]> =>
+  Object.fromEntries(
+    Object.entries(given).filter(([, value]) => (typeof value === 'boolean' ? value : value.length > 0)),
+  )
 
 /** Parses a mount's TTL: seconds, where 0 means the system's value, or why it is invalid. */
 export function readTtl(given: string): { seconds: number } | { error: string } {
@@ -119,19 +129,9 @@ export function tokenType(given: string): string {
   return given
 }
 
-/** Validates `listing_visibility`; empty means unset. */
-export function visibility(given: string): Pick<MountConfig, 'listing_visibility'> {
+export function checkVisibility(given: string): void {
   if (!visibilities.has(given)) throw refuse('invalid', `invalid listing_visibility ${excerpt(given)}`)
-  return given === '' ? {} : { listing_visibility: given }
 }
-
-/** Whether slashes at the end of paths are dropped; false means unset. */
-export const slashTrimming = (given: boolean): Pick<MountConfig, 'trim_request_trailing_slashes'> =>
-  given ? { trim_request_trailing_slashes: true } : {}
-
-/** The signing key of a mount; empty means unset. */
-export const signingKey = (given: string): Pick<MountConfig, 'identity_token_key'> =>
-  given === '' ? {} : { identity_token_key: given }
 
 /** Refuses any plugin version, because built-in plugins have none. */
 export function checkPluginVersion(given: string, type: string): void {

@@ -7,16 +7,15 @@ import { isFixedSecretType, isTokenType } from './fixed-types.ts'
 import type { Mount, MountOptions } from './mount.ts'
 import {
   checkPluginVersion,
+  checkVisibility,
   decodeConfig,
   type GivenConfig,
+  keptSettings,
   lockoutRefused,
   newTtls,
   type SystemTtls,
-  signingKey,
-  slashTrimming,
   tokenType,
   unconvertible,
-  visibility,
 } from './mount-config.ts'
 import { isReservedPath, type MountPoint, pathFault, shownPath } from './mount-path.ts'
 import type { MountIndex } from './mount-table.ts'
@@ -69,7 +68,8 @@ export function newMount(
   const type = requestedType(request)
   const given = decodeConfig(mountPoint.table, request.config)
   const ttls = newTtls(given, context.system)
-  const shown = { ...tokenTypeOf(mountPoint, given), ...visibility(given.listing_visibility) }
+  const token_type = tokenTypeOf(mountPoint, given)
+  checkVisibility(given.listing_visibility)
   if (given.lockout) throw context.types.locksUsers(type) ? unconvertible('auth') : lockoutRefused(type)
   const offered = checkedPlugin(mountPoint, type, request, given, context.types)
   checkMountPoint(mountPoint, context)
@@ -87,10 +87,13 @@ export function newMount(
     config: {
       ...ttls,
       force_no_cache: mountPoint.table === 'secret' && given.force_no_cache,
-      ...shown,
-      ...given.lists,
-      ...signingKey(given.identity_token_key),
-      ...slashTrimming(given.trim_request_trailing_slashes),
+      ...token_type,
+      ...keptSettings({
+        listing_visibility: given.listing_visibility,
+        ...given.lists,
+        identity_token_key: given.identity_token_key,
+        trim_request_trailing_slashes: given.trim_request_trailing_slashes,
+      }),
     },
     options: entry.options,
     local: request.local ?? false,

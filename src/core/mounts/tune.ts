@@ -7,15 +7,14 @@ import { decodeLockout, lockoutForm, tunedLockout } from './lockout-config.ts'
 import type { Mount, MountConfig } from './mount.ts'
 import {
   checkPluginVersion,
+  checkVisibility,
+  keptSettings,
   listNames,
   lockoutRefused,
   readTtl,
   type SystemTtls,
-  signingKey,
-  slashTrimming,
+  settingNames,
   tokenType,
-  visibility,
-  withoutEmpty,
 } from './mount-config.ts'
 import type { MountVersions } from './mount-type.ts'
 
@@ -117,22 +116,10 @@ export function tuned(mount: Mount, request: TuneRequest, context: TuneContext):
   }
   Object.assign(config, tunedLockoutOf(mount, request, context))
   checkPluginVersion(request.plugin_version ?? '', mount.type)
-  const given = listNames.filter((name) => request[name] !== undefined)
+  checkVisibility(request.listing_visibility ?? '')
+  const given = settingNames.filter((name) => request[name] !== undefined)
   for (const name of given) delete config[name]
-  Object.assign(config, withoutEmpty(Object.fromEntries(given.map((name) => [name, request[name] ?? []]))))
-  if (request.listing_visibility !== undefined) {
-    const next = visibility(request.listing_visibility)
-    delete config.listing_visibility
-    Object.assign(config, next)
-  }
-  if (request.trim_request_trailing_slashes !== undefined) {
-    delete config.trim_request_trailing_slashes
-    Object.assign(config, slashTrimming(request.trim_request_trailing_slashes))
-  }
-  if (request.identity_token_key !== undefined) {
-    delete config.identity_token_key
-    Object.assign(config, signingKey(request.identity_token_key))
-  }
+  Object.assign(config, keptSettings(Object.fromEntries(given.map((name) => [name, request[name] ?? []]))))
   return {
     ...mount,
     description: request.description ?? mount.description,
