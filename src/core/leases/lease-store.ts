@@ -168,7 +168,7 @@ export class LeaseStore implements AsyncDisposable {
     })
   }
 
-  /** Counts the leases from time to time, and warns each time that their number has become large. */
+  /** Counts the leases from time to time, as far as it matters, and warns each time that they have become many. */
   async #warnIfMany(held: Held): Promise<void> {
     const { view, log } = this.#parts
     const ended = AbortSignal.any([held.ended, this.#stopped.signal])
@@ -179,13 +179,14 @@ export class LeaseStore implements AsyncDisposable {
         for await (const page of view.keyPages(leasePrefix)) {
           count += page.length
           if (ended.aborted) return
+          if (count > warnAbove) break
         }
       } catch (err) {
         log.error({ event: 'work_failed', err }, 'could not count leases')
       }
       const areMany = count > warnAbove
       if (areMany && !wereMany)
-        log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large')
+        log.warn({ event: 'many_leases', above: warnAbove }, 'the number of leases is unusually large')
       wereMany = areMany
       await wait(countMs, ended)
     }
