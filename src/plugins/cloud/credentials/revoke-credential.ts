@@ -179,19 +179,18 @@ async function purge({ objectId, principalId, mayExist }: Purge, revocation: Rev
 async function tolerated(
   text: string,
   removal: Promise<unknown>,
-  { lease, log }: Revocation,
+  { lease, log, call }: Revocation,
 ): Promise<'done' | 'gone' | 'failed'> {
   try {
     return (await removal) === false ? 'gone' : 'done'
   } catch (error) {
     if (!(error instanceof UpstreamError)) throw error
     if (isGone(error)) return 'gone'
-    const { correlation_id: correlationId } = readLeaseData(lease)
     log.warn(
       {
         event: 'cloud_revocation',
         lease_id: lease.id,
-        correlation_id: correlationId,
+        correlation_id: call.correlationId,
         code: error.code,
         upstream_request_id: error.requestId,
       },

@@ -78,7 +78,7 @@ export function openUpstream(settings: UpstreamSettings, parts: UpstreamParts): 
   const perform = performWith(tokens, waiting)
   const graph = openGraph(environment.directoryBase, connection)
   const sendToDirectory: DirectorySend = async (request, call, read) => {
-    const { operation, repeatable } = request
+    const { operation, repeatable = true } = request
     const kind = { service: 'directory', operation, repeatable } as const
     return await perform(kind, call, async (token) =>
       read(await graph({ ...request, ...kind, token }, call), kind),

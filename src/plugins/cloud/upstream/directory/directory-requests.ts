@@ -14,11 +14,16 @@ import {
  * `endDateTime` is in RFC 3339. The display name is unique, so that a password whose answer was lost can be found.
  * No start is sent: the directory sets it by its own clock.
  */
-export type NewPassword = { displayName: string; endDateTime: string }
+type NewPassword = { displayName: string; endDateTime: string }
+
+type DirectoryRequest = Omit<GraphRequest, 'service' | 'token' | 'repeatable'> & {
+  /** False: sending it twice creates two objects. */
+  readonly repeatable?: boolean
+}
 
 /** Sends a request with a token and retries. Returns what `read` makes of the successful answer. */
 export type DirectorySend = <Result>(
-  request: Omit<GraphRequest, 'service' | 'token'>,
+  request: DirectoryRequest,
   call: UpstreamCall,
   read: (answer: UpstreamAnswer, kind: RequestKind) => Result,
 ) => Promise<Result>
@@ -26,68 +31,71 @@ export type DirectorySend = <Result>(
 export type DirectoryRequests = ReturnType<typeof directoryRequests>
 
 /** The shapes that requests to the directory come in. `directoryBase` is without `/v1.0`. */
-export const directoryRequests = (directoryBase: string, send: DirectorySend) => ({
-  send,
-
-  get: <Schema extends z.ZodType>(
-    operation: UpstreamOperation,
-    path: string,
+export function directoryRequests(directoryBase: string, send: DirectorySend) {
+  /** Sends a request whose answer has this form. */
+  const ask = <Schema extends z.ZodType>(
+    request: DirectoryRequest,
     schema: Schema,
     call: UpstreamCall,
-  ): Promise<z.output<Schema>> =>
-    send({ operation, method: 'GET', path, repeatable: true }, call, (answer, kind) =>
-      readAnswer(kind, answer, schema),
-    ),
+  ): Promise<z.output<Schema>> => send(request, call, (answer, kind) => readAnswer(kind, answer, schema))
 
-  remove: (operation: UpstreamOperation, path: string, call: UpstreamCall): Promise<void> =>
-    send({ operation, method: 'DELETE', path, repeatable: true }, call, () => undefined),
+  /** Sends a request whose answer says nothing. */
+  const tell = (request: DirectoryRequest, call: UpstreamCall): Promise<void> =>
+    send(request, call, () => undefined)
 
-  /** All items of a list, from all pages. */
-  list: <Item extends z.ZodType>(
+  return {
+    send,
+    ask,
+    tell,
+    get: <Schema extends z.ZodType>(
+      operation: UpstreamOperation,
+      path: string,
+      schema: Schema,
+      call: UpstreamCall,
+    ): Promise<z.output<Schema>> => ask({ operation, method: 'GET', path }, schema, call),
+    remove: (operation: UpstreamOperation, path: string, call: UpstreamCall): Promise<void> =>
+      tell({ operation, method: 'DELETE', path }, call),
+    /** All items of a list, from all pages. */
+    list: <Item extends z.ZodType>(
+      operation: UpstreamOperation,
+      first: string,
+      item: Item,
+      call: UpstreamCall,
+    ): Promise<z.output<Item>[]> => {
+      const kind = { service: 'directory', operation, repeatable: true } as const
+      return allPages(kind, item, first, async (path, read) => {
+        if (path !== first && !path.startsWith(`${directoryBase}/v1.0/`)) throw foreignAddress(kind)
+        return await send({ operation, method: 'GET', path }, call, read)
+      })
+    },
+  }
+}
+
+type PathOf = (operation: UpstreamOperation, id: string) => string
+
+export const addingPassword =
+  ({ ask }: DirectoryRequests, pathOf: PathOf, operation: UpstreamOperation) =>
+  async (id: string, passwordCredential: NewPassword, call: UpstreamCall): Promise<AddedPassword> => {
+    const path = `${pathOf(operation, id)}/addPassword`
+    const body = { passwordCredential }
+    return ask({ operation, method: 'POST', path, body, repeatable: false }, addedPasswordAnswer, call)
+  }
+
+type Holder = { readonly passwordCredentials: readonly PasswordCredential[] }
+
+/** `read` reads the holder after a refusal. Removing a password twice does no harm. */
+export const removingPassword =
+  (
+    { tell }: DirectoryRequests,
+    pathOf: PathOf,
     operation: UpstreamOperation,
-    path: string,
-    item: Item,
-    call: UpstreamCall,
-  ): Promise<z.output<Item>[]> => {
-    const kind = { service: 'directory', operation, repeatable: true } as const
-    return allPages(kind, item, path, async (address, read) => {
-      if (address !== path && !address.startsWith(`${directoryBase}/v1.0/`)) throw foreignAddress(kind)
-      return await send({ operation, method: 'GET', path: address, repeatable: true }, call, read)
-    })
-  },
-
-  addPassword: (
-    operation: UpstreamOperation,
-    holder: string,
-    passwordCredential: NewPassword,
-    call: UpstreamCall,
-  ): Promise<AddedPassword> =>
-    send(
-      {
-        operation,
-        method: 'POST',
-        path: `${holder}/addPassword`,
-        body: { passwordCredential },
-        repeatable: false,
-      },
-      call,
-      (answer, kind) => readAnswer(kind, answer, addedPasswordAnswer),
-    ),
-
-  /** `read` reads the holder after a refusal. */
-  removePassword: (
-    { operation, holder, keyId }: { operation: UpstreamOperation; holder: string; keyId: string },
-    call: UpstreamCall,
-    read: () => Promise<{ readonly passwordCredentials: readonly PasswordCredential[] }>,
-  ): Promise<void> => {
-    const path = `${holder}/removePassword`
-    return unlessSo(
-      // repeatable: removing a password twice does no harm
-      send({ operation, method: 'POST', path, body: { keyId }, repeatable: true }, call, () => undefined),
-      async () => !isAmong((await read()).passwordCredentials, keyId),
-    )
-  },
-})
+    read: (id: string, call: UpstreamCall) => Promise<Holder>,
+  ) =>
+  async (id: string, keyId: string, call: UpstreamCall): Promise<void> => {
+    const path = `${pathOf(operation, id)}/removePassword`
+    const removed = tell({ operation, method: 'POST', path, body: { keyId } }, call)
+    await unlessSo(removed, async () => !isAmong((await read(id, call)).passwordCredentials, keyId))
+  }
 
 export const isAmong = (credentials: readonly { readonly keyId: string }[], keyId: string): boolean =>
   credentials.some((one) => one.keyId.toLowerCase() === keyId.toLowerCase())

@@ -30,7 +30,7 @@ export function trustCalls({ send, list, remove }: DirectoryRequests) {
       const operation = 'putFederatedCredential'
       const path = named(operation, id, name)
       const put = send(
-        { operation, method: 'PATCH', path, body, repeatable: true, prefer: 'create-if-missing' },
+        { operation, method: 'PATCH', path, body, prefer: 'create-if-missing' },
         call,
         // a change has no body; a page of a proxy is no answer
         (answer, kind) => {

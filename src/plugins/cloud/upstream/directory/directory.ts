@@ -1,5 +1,4 @@
 import { z } from 'zod'
-import { readAnswer } from '../answer.ts'
 import { isGone, unlessGone } from '../removal.ts'
 import { type UpstreamCall, UpstreamError, type UpstreamOperation } from '../upstream-error.ts'
 import {
@@ -18,14 +17,15 @@ import {
   servicePrincipalAnswer,
 } from './directory-answers.ts'
 import {
+  addingPassword,
   type DirectoryRequests,
   type DirectorySend,
   directoryRequests,
   filtered,
   isAmong,
-  type NewPassword,
   objectId,
   quoted,
+  removingPassword,
   tried,
   unlessSo,
 } from './directory-requests.ts'
@@ -88,20 +88,14 @@ function keyCalls(requests: DirectoryRequests) {
     ): Promise<string | undefined> => {
       const path = `/applications/${objectId('addKey', id)}/addKey`
       const body = { keyCredential: keyCredentialOf(key), passwordCredential: null, proof }
-      return requests.send(
-        { operation: 'addKey', method: 'POST', path, body, repeatable: false },
-        call,
-        (answer, kind) => readAnswer(kind, answer, addedKeyAnswer).keyId,
-      )
+      const request = { operation: 'addKey', method: 'POST', path, body, repeatable: false } as const
+      const { keyId } = await requests.ask(request, addedKeyAnswer, call)
+      return keyId
     },
     removeKey: async (id: string, body: { keyId: string; proof: string }, call: UpstreamCall) => {
       const path = `/applications/${objectId('removeKey', id)}/removeKey`
       await unlessSo(
-        requests.send(
-          { operation: 'removeKey', method: 'POST', path, body, repeatable: true },
-          call,
-          () => undefined,
-        ),
+        requests.tell({ operation: 'removeKey', method: 'POST', path, body }, call),
         async () => !isAmong((await keysOf(id, call)).keyCredentials, body.keyId),
       )
     },
@@ -124,10 +118,10 @@ function applicationCalls(requests: DirectoryRequests) {
   return {
     createApplication: (application: NewApplication, call: UpstreamCall): Promise<Application> => {
       const body = newApplicationBody(application)
-      return requests.send(
+      return requests.ask(
         { operation: 'createApplication', method: 'POST', path: '/applications', body, repeatable: false },
+        applicationAnswer,
         call,
-        (answer, kind) => readAnswer(kind, answer, applicationAnswer),
       )
     },
     getApplication,
@@ -147,21 +141,16 @@ function applicationCalls(requests: DirectoryRequests) {
     /** Deletes a deleted object permanently. Throws `gone` as well while it is not among the deleted objects yet. */
     purgeDeleted: async (id: string, call: UpstreamCall) =>
       requests.remove('purgeDeleted', `/directory/deletedItems/${objectId('purgeDeleted', id)}`, call),
-    addApplicationPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
-      const operation = 'addApplicationPassword'
-      return requests.addPassword(operation, pathOf(operation, id), password, call)
-    },
+    addApplicationPassword: addingPassword(requests, pathOf, 'addApplicationPassword'),
     /** Like `addApplicationPassword`, for a new application that some replicas may not know yet. */
-    addNewApplicationPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
-      const operation = 'addNewApplicationPassword'
-      return requests.addPassword(operation, pathOf(operation, id), password, call)
-    },
+    addNewApplicationPassword: addingPassword(requests, pathOf, 'addNewApplicationPassword'),
     /** Throws `gone` if the application does not exist; does nothing if it has no such password. */
-    removeApplicationPassword: async (id: string, keyId: string, call: UpstreamCall) => {
-      const operation = 'removeApplicationPassword'
-      const holder = pathOf(operation, id)
-      return requests.removePassword({ operation, holder, keyId }, call, () => getApplication(id, call))
-    },
+    removeApplicationPassword: removingPassword(
+      requests,
+      pathOf,
+      'removeApplicationPassword',
+      getApplication,
+    ),
   }
 }
 
@@ -202,20 +191,16 @@ function servicePrincipalCalls(requests: DirectoryRequests) {
     return unlessGone(requests.get('findServicePrincipal', path, servicePrincipalAnswer, call))
   }
   return {
-    /** Returns the existing service principal if the client id has one. */
+    /** Returns the existing service principal if the client id has one: the directory refuses a second one. */
     createServicePrincipal: async (appId: string, call: UpstreamCall): Promise<ServicePrincipal> => {
       const request = {
         operation: 'createServicePrincipal',
         method: 'POST',
         path: '/servicePrincipals',
         body: { appId },
-        // the directory refuses a second service principal for an application
-        repeatable: true,
       } as const
       try {
-        return await requests.send(request, call, (answer, kind) =>
-          readAnswer(kind, answer, servicePrincipalAnswer),
-        )
+        return await requests.ask(request, servicePrincipalAnswer, call)
       } catch (error) {
         const isNameInUse = error instanceof UpstreamError && error.status === 409
         const existing = isNameInUse ? await findServicePrincipal(appId, call) : undefined
@@ -225,15 +210,13 @@ function servicePrincipalCalls(requests: DirectoryRequests) {
     },
     getServicePrincipal,
     findServicePrincipal,
-    addServicePrincipalPassword: async (id: string, password: NewPassword, call: UpstreamCall) => {
-      const operation = 'addServicePrincipalPassword'
-      return requests.addPassword(operation, pathOf(operation, id), password, call)
-    },
-    removeServicePrincipalPassword: async (id: string, keyId: string, call: UpstreamCall) => {
-      const operation = 'removeServicePrincipalPassword'
-      const holder = pathOf(operation, id)
-      return requests.removePassword({ operation, holder, keyId }, call, () => getServicePrincipal(id, call))
-    },
+    addServicePrincipalPassword: addingPassword(requests, pathOf, 'addServicePrincipalPassword'),
+    removeServicePrincipalPassword: removingPassword(
+      requests,
+      pathOf,
+      'removeServicePrincipalPassword',
+      getServicePrincipal,
+    ),
     deleteServicePrincipal: async (id: string, call: UpstreamCall) =>
       requests.remove('deleteServicePrincipal', pathOf('deleteServicePrincipal', id), call),
   }
@@ -263,11 +246,8 @@ function appRoleCalls(requests: DirectoryRequests) {
       const path = `${pathOf(operation, resourceId)}/appRoleAssignedTo`
       const body = { principalId, resourceId, appRoleId }
       try {
-        return await requests.send(
-          { operation, method: 'POST', path, body, repeatable: true },
-          call,
-          (answer, kind) => readAnswer(kind, answer, appRoleAssignmentAnswer).id,
-        )
+        return (await requests.ask({ operation, method: 'POST', path, body }, appRoleAssignmentAnswer, call))
+          .id
       } catch (error) {
         if (!(error instanceof UpstreamError)) throw error
         const look = () =>
@@ -308,11 +288,7 @@ function groupCalls(requests: DirectoryRequests, directoryBase: string) {
       const operation = 'addGroupMember'
       const path = `/groups/${objectId(operation, groupId)}/members/$ref`
       const body = { '@odata.id': `${directoryBase}/v1.0/directoryObjects/${objectId(operation, memberId)}` }
-      const added = requests.send(
-        { operation, method: 'POST', path, body, repeatable: true },
-        call,
-        () => undefined,
-      )
+      const added = requests.tell({ operation, method: 'POST', path, body }, call)
       await unlessSo(added, () => isMember(groupId, memberId, call)).catch(async (error: unknown) => {
         throw error instanceof UpstreamError && (await isAboutOther(error, () => getGroup(groupId, call)))
           ? error.with({ operation: 'getGroup' })
