@@ -47,7 +47,7 @@ const replicated = [
   'test/plugins/token/{accessors,concurrency,roles}.test.ts',
   'test/plugins/sys/{mounts,wrapping}.test.ts',
   'test/plugins/identity/{identity-races,oidc-races}.test.ts',
-  'test/plugins/custom-messages/messages-{added,items,list}.test.ts',
+  'test/plugins/custom-messages/messages-{items,list}.test.ts',
 ]
 
 /** Likewise, but only with `npm run test:all`. */
@@ -69,7 +69,7 @@ const moreReplicated = [
   'test/plugins/identity/{entities,entity-aliases,group-aliases,merge,oidc,oidc-clients}.test.ts',
   'test/plugins/identity/{group-namespaces,group-refresh,groups,identity-namespaces}.test.ts',
   'test/plugins/identity/{moved-mount,names-in-paths,oidc-namespaces,revoke-tokens,tidy}.test.ts',
-  'test/plugins/custom-messages/{messages-create,messages-life,ui-messages}.test.ts',
+  'test/plugins/custom-messages/{messages-added,messages-create,messages-life,ui-messages}.test.ts',
   'test/plugins/jwt-auth/{azure-groups,bad-input,config,google-directory,graph-groups}.test.ts',
   'test/plugins/jwt-auth/{hidden-causes,hostile-directory,independent-signer,login,okta-groups}.test.ts',
   'test/plugins/jwt-auth/{one-time,optional-groups,role,unsound-keys}.test.ts',
