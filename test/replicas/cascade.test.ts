@@ -9,7 +9,7 @@ import { sealKey, startReplicas } from '../support/replicas.ts'
 import { many } from '../support/rounds.ts'
 import { quietLog } from '../support/start-server.ts'
 
-const children = many(1_500, 10_000)
+const children = many(2_000, 10_000)
 const perWrite = 500
 
 /** Writes tokens like the one with this accessor into the store, many at a time; returns some of them. */
