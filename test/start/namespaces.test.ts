@@ -4,8 +4,7 @@ import { expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { type Client, inside } from '../support/client.ts'
 import { invalidToken } from '../support/error-bodies.ts'
-import { startInFolder } from '../support/folder-server.ts'
-import { startProcess } from '../support/process.ts'
+import { copyAsIfKilled, startInFolder } from '../support/folder-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const tokenIn = async (root: Client, namespace: string) => {
@@ -35,20 +34,24 @@ test('namespaces, their locks and their contents survive a restart', async () =>
   expect((await next.as(token).read('auth/token/lookup-self', inside('a/b'))).status).toBe(200)
 })
 
-test('a deletion interrupted by kill -9 continues at the next start, and nothing of the namespace is valid in between', async () => {
+test('a deletion that a kill interrupts continues at the next start, and nothing of the namespace is valid in between', async () => {
   await using folder = await temporaryFolder()
-  const first = await startProcess({ folder: folder.path })
+  await using left = await temporaryFolder()
+  await using first = await startInFolder({ folder: folder.path })
   const root = first.as(first.rootToken)
   await root.write('sys/namespaces/a')
   const tokens = await Promise.all(Array.from({ length: 50 }, () => tokenIn(root, 'a')))
   await root.delete('sys/namespaces/a')
-  await first.stop('SIGKILL')
 
-  await using next = await startInFolder({ folder: folder.path })
+  copyAsIfKilled(folder.path, left.path)
+  const before = keysIn(left.path).length
+  await using next = await startInFolder({ folder: left.path })
   const again = next.as(first.rootToken)
   const refused = await Promise.all(tokens.map((token) => next.as(token).read('auth/token/lookup-self')))
   while ((await again.read('sys/namespaces/a')).status !== 404);
 
+  // the tokens were still to be deleted
+  expect(keysIn(left.path).length).toBeLessThan(before - tokens.length)
   expect(refused.filter(({ status }) => status === 200)).toEqual([])
   expect((await again.write('sys/namespaces/a')).status).toBe(200)
   expect((await next.as(String(tokens[0])).read('auth/token/lookup-self', inside('a'))).body).toEqual(

@@ -1,5 +1,6 @@
-import { mkdirSync } from 'node:fs'
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import Database from 'better-sqlite3'
 import { pino } from 'pino'
 import { readConfig } from '../../src/config/config.ts'
 import { SettingError } from '../../src/config/setting.ts'
@@ -87,6 +88,21 @@ export async function startInFolder(
     stop,
     [Symbol.asyncDispose]: stop,
   }
+}
+
+/**
+ * Copies what a server in this folder would leave if it were killed now: its seal key, and all that it has committed.
+ * It costs a tenth of a process that is killed.
+ */
+export function copyAsIfKilled(folder: string, copy: string): void {
+  mkdirSync(join(copy, 'data'), { recursive: true, mode: 0o700 })
+  const database = new Database(join(folder, 'data/gatehouse.db'), { readonly: true })
+  try {
+    writeFileSync(join(copy, 'data/gatehouse.db'), database.serialize(), { mode: 0o600 })
+  } finally {
+    database.close()
+  }
+  copyFileSync(join(folder, 'data/seal.key'), join(copy, 'data/seal.key'))
 }
 
 /** Starts a server that is expected to refuse its start. */

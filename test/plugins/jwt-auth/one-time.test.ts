@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest'
 import { borrowServer } from '../../support/borrowed-server.ts'
 import type { Answer } from '../../support/client.ts'
-import { startInFolder } from '../../support/folder-server.ts'
-import { startProcess } from '../../support/process.ts'
+import { copyAsIfKilled, startInFolder } from '../../support/folder-server.ts'
 import type { TestServer } from '../../support/start-server.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { logIn, startSmallProvider, verdict, withFlow } from './oidc/small-provider.ts'
@@ -159,20 +158,19 @@ test.each(['service', 'batch'])(
 
 test('spent tokens survive a restart and a crash', async () => {
   await using folder = await temporaryFolder()
+  await using left = await temporaryFolder()
   const jwt = signer.sign(someClaims({ jti: 'a' }))
-  const rootToken = await (async () => {
-    await using server = await startProcess({ folder: folder.path })
-    const root = server.as(server.rootToken)
-    await root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
-    await root.write('auth/jwt/role/r', role)
-    expect(await login(server, jwt)).toBe('ok')
-    server.signal('SIGKILL')
-    return server.rootToken
-  })()
-
   await using server = await startInFolder({ folder: folder.path })
-  expect(await login(server, jwt)).toBe(used)
-  expect((await server.as(rootToken).read('auth/jwt/role/r')).status).toBe(200)
+  const root = server.as(server.rootToken)
+  await root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem] })
+  await root.write('auth/jwt/role/r', role)
+  expect(await login(server, jwt)).toBe('ok')
+
+  copyAsIfKilled(folder.path, left.path)
+  await using next = await startInFolder({ folder: left.path })
+
+  expect(await login(next, jwt)).toBe(used)
+  expect((await next.as(server.rootToken).read('auth/jwt/role/r')).status).toBe(200)
 })
 
 test('a browser login is not affected', async () => {

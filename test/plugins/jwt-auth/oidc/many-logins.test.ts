@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { startInFolder } from '../../../support/folder-server.ts'
-import { startProcess } from '../../../support/process.ts'
+import { copyAsIfKilled, startInFolder } from '../../../support/folder-server.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import {
   begin,
@@ -98,7 +97,8 @@ test('a provider that does not respond holds a limited number of callbacks, few 
 test('a login continues after its server was killed, once', async () => {
   await using folder = await temporaryFolder()
   await using provider = await startSmallProvider()
-  const first = await startProcess({ folder: folder.path })
+  await using left = await temporaryFolder()
+  await using first = await startInFolder({ folder: folder.path })
   const root = first.as(first.rootToken)
   await root.write('sys/auth/oidc', { type: 'oidc' })
   await root.write('auth/oidc/config', {
@@ -109,9 +109,9 @@ test('a login continues after its server was killed, once', async () => {
   await root.write('auth/oidc/role/test', { user_claim: 'sub', allowed_redirect_uris: redirectUri })
   const [used, open] = [await begin(root, { role: 'test' }), await begin(root, { role: 'test' })]
   expect(verdict(await callback(root, { state: used.get('state'), code: provider.codeFor(used) }))).toBe('ok')
-  await first.stop('SIGKILL')
 
-  await using next = await startInFolder({ folder: folder.path })
+  copyAsIfKilled(folder.path, left.path)
+  await using next = await startInFolder({ folder: left.path })
   const again = next.as(first.rootToken)
 
   expect(verdict(await callback(again, { state: open.get('state'), code: provider.codeFor(open) }))).toBe(
