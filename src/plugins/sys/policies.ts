@@ -1,8 +1,9 @@
 import { z } from 'zod'
 import type { Core } from '../../core/open/core.ts'
-import { policyName, type StoredPolicy, withoutEndSlashes } from '../../core/policies/policy-store.ts'
+import { policyName, withoutEndSlashes } from '../../core/policies/policy-store.ts'
 import {
   type KeptHistory,
+  type Place,
   type Reply,
   type Resource,
   resource,
@@ -35,6 +36,8 @@ const oldInput = newInput
   .extend({ rules: stringField.default('').describe('Old name of policy') })
   .meta({ examples: [{ policy: rules }] })
 
+type Named = Place<{ readonly rest: string }>
+
 const named = (folder: string) => (below: string) =>
   below.startsWith(folder) ? folder + withoutEndSlashes(policyName(below.slice(folder.length))) : below
 
@@ -49,11 +52,24 @@ export function policyResources({
   const names = async (namespace: string, folder = ''): Promise<Reply> => ({
     data: { keys: await policies.list(namespace, folder) },
   })
-
   const oldNames = async (namespace: string, folder = ''): Promise<Reply> => {
     const keys = await policies.list(namespace, folder)
     return { data: { keys, policies: keys } }
   }
+  const allOldNames = {
+    summary: 'List policies (old form)',
+    ...answers.oldPolicies,
+    handle: ({ mount }: Place<unknown>) => oldNames(mount.namespace),
+  }
+  const read =
+    (rulesField: 'policy' | 'rules') =>
+    async ({ mount, params }: Named): Promise<Reply | undefined> => {
+      const policy = await policies.get(mount.namespace, params.rest)
+      if (policy === undefined) return undefined
+      const { name, text, ...rest } = policy
+      return { data: { name, [rulesField]: text, ...rest } }
+    }
+  const remove = ({ mount, params }: Named) => policies.delete(mount.namespace, params.rest)
   return [
     resource('/policies/acl', {
       help: 'List the names of the ACL policies.',
@@ -80,14 +96,7 @@ export function policyResources({
         summary: 'List the policies of a folder',
         handle: ({ mount, params }) => names(mount.namespace, params.rest),
       },
-      read: {
-        summary: 'Read a policy',
-        ...answers.policy,
-        handle: async ({ mount, params }) => {
-          const policy = await policies.get(mount.namespace, params.rest)
-          return policy && { data: shown(policy, 'policy') }
-        },
-      },
+      read: { summary: 'Read a policy', ...answers.policy, handle: read('policy') },
       write: {
         summary: 'Create or replace a policy',
         required: ['policy'],
@@ -101,24 +110,13 @@ export function policyResources({
           return warned(await policies.put(mount.namespace, params.rest, input.policy, input))
         },
       },
-      delete: {
-        summary: 'Delete a policy',
-        handle: ({ mount, params }) => policies.delete(mount.namespace, params.rest),
-      },
+      delete: { summary: 'Delete a policy', handle: remove },
     }),
     resource('/policy', {
       help: 'List the names of the ACL policies (old form).',
       collection: true,
-      read: {
-        summary: 'List policies (old form)',
-        ...answers.oldPolicies,
-        handle: ({ mount }) => oldNames(mount.namespace),
-      },
-      list: {
-        summary: 'List policies (old form)',
-        ...answers.oldPolicies,
-        handle: ({ mount }) => oldNames(mount.namespace),
-      },
+      read: allOldNames,
+      list: allOldNames,
     }),
     resource('/policy/*', {
       help: 'Read, write or delete an ACL policy (old form).',
@@ -129,14 +127,7 @@ export function policyResources({
         ...answers.oldPolicies,
         handle: ({ mount, params }) => oldNames(mount.namespace, params.rest),
       },
-      read: {
-        summary: 'Read a policy (old form)',
-        ...answers.oldPolicy,
-        handle: async ({ mount, params }) => {
-          const policy = await policies.get(mount.namespace, params.rest)
-          return policy && { data: shown(policy, 'rules') }
-        },
-      },
+      read: { summary: 'Read a policy (old form)', ...answers.oldPolicy, handle: read('rules') },
       write: {
         summary: 'Create or replace a policy (old form)',
         ...answers.maybeWarned,
@@ -148,18 +139,12 @@ export function policyResources({
           return warned(old ? [...warnings, "'rules' is deprecated, please use 'policy' instead"] : warnings)
         },
       },
-      delete: {
-        summary: 'Delete a policy (old form)',
-        handle: ({ mount, params }) => policies.delete(mount.namespace, params.rest),
-      },
+      delete: { summary: 'Delete a policy (old form)', handle: remove },
     }),
   ]
 }
 
-const policyHistory = (
-  policies: Core['policies'],
-  store: Core['history'],
-): KeptHistory<{ readonly rest: string }> => ({
+const policyHistory = (policies: Core['policies'], store: Core['history']): KeptHistory<Named['params']> => ({
   store,
   record: ({ mount, params }) => policies.recordKey(mount.namespace, params.rest),
   path: ({ params }) => `policies/acl/${policyName(params.rest)}`,
@@ -169,10 +154,4 @@ const policyHistory = (
   },
   // who must name the version that a write replaces must do so here too
   ofTheWrite: ['cas'],
-})
-
-const shown = ({ name, text, ...rest }: StoredPolicy, key: 'policy' | 'rules') => ({
-  name,
-  [key]: text,
-  ...rest,
 })
