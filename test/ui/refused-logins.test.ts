@@ -145,7 +145,9 @@ test('who may read the failures of one mount searches there, and is told if it i
     policy: 'path "auth/people/failures" { capabilities = ["read"] }',
   })
   const made = await fixture.root.write('auth/token/create', { policies: ['of-people'] })
-  const [, id = ''] = await refusedIds()
+  const wrong = { role_id: 'nightly-id', secret_id: 'wrong' }
+  const refused = await fixture.server.anonymous.write('auth/machines/login', wrong)
+  const id = String(refused.body['request_id'])
   await using opened = await openAs(`${fixture.server.url}/ui/#/logins`, String(made.body.auth?.client_token))
   const { page, requested } = opened
 

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, openAs } from './pages.ts'
+import { expectAccessible, openAs, type UiPage } from './pages.ts'
 
 let server: TestServer
 const markup = '<img src=x onerror="document.title=1">'
@@ -88,86 +88,6 @@ test('an operator browses, reads, edits, compares, rolls back, destroys and dele
   await page.getByText('There is nothing here yet').waitFor()
   expect((await server.root.read('team/metadata/shop/db')).status).toBe(404)
   await server.root.write('team/data/shop/db', { data: { password: 's3cret' } })
-  expect(complaints).toEqual([])
-})
-
-test('a person deletes the current version and brings it back', async () => {
-  await server.root.write('team/data/shop/back', { data: { password: 'here' } })
-  await using opened = await open(await tokenOf('root'), '/team~/shop~back')
-  const { page } = opened
-
-  await page.getByRole('button', { name: 'Delete this version' }).click()
-  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete this version' }).click()
-  await page.getByText('This version is deleted. It can be undeleted.').waitFor()
-  await page.getByRole('button', { name: 'Undelete version 1' }).click()
-
-  await page.getByRole('button', { name: 'Show password' }).waitFor()
-})
-
-test('a new secret is written where its name is typed, with text and JSON values', async () => {
-  await using opened = await open(await tokenOf('root'), '/team~')
-  const { page } = opened
-  await field(page, 'Open or create a secret').fill('new/api')
-  await page.getByRole('button', { name: 'Open' }).click()
-  await page.getByText('There is no secret here. This makes its first version.').waitFor()
-
-  await field(page, 'Field').fill('limit')
-  await field(page, 'Value of limit').fill('12345678901234567890.50')
-  await page.getByRole('checkbox', { name: 'The value of limit is JSON' }).check()
-  await page.getByRole('button', { name: 'Create' }).click()
-  await page.getByRole('region', { name: 'Version 1 (current)' }).waitFor()
-
-  const written = await fetch(`${server.url}/v1/team/data/new/api`, {
-    headers: { 'x-vault-token': await tokenOf('root') },
-  })
-  expect(await written.text()).toContain('"limit":12345678901234567890.50')
-})
-
-test('a person makes a folder with a secret whose value the server makes, and edits it as JSON without losing digits', async () => {
-  await using opened = await open(await tokenOf('root'), '/team~')
-  const { page, complaints } = opened
-  await page.getByRole('button', { name: 'New folder' }).click()
-  await field(page, 'Name').fill('fresh')
-  await page.getByRole('dialog').getByRole('button', { name: 'Open' }).click()
-  await page.getByText('A folder is there once it has a secret.').waitFor()
-  await page.getByRole('button', { name: 'New secret' }).click()
-  await expectAccessible(page)
-  await field(page, 'Name').fill('api')
-  await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
-
-  await field(page, 'Field').fill('key')
-  await page.getByRole('button', { name: 'Generate the value of key' }).click()
-  await page.getByRole('combobox', { name: 'Characters of key' }).selectOption('hex')
-  await page.getByRole('spinbutton', { name: 'Length of key' }).or(field(page, 'Length of key')).fill('40')
-  await expectAccessible(page)
-  await page.getByRole('button', { name: 'Create' }).click()
-  await page.getByRole('region', { name: 'Version 1 (current)' }).waitFor()
-  const first = (await server.root.read('team/data/fresh/api')).body.data
-  expect(first).toMatchObject({ data: { key: expect.stringMatching(/^[0-9a-f]{40}$/) } })
-
-  await page.getByRole('button', { name: 'Edit', exact: true }).click()
-  await page.getByRole('button', { name: 'Edit as JSON' }).click()
-  await field(page, 'All fields as JSON').fill('[1]')
-  await page.getByText('This is not a JSON object.').waitFor()
-  await field(page, 'All fields as JSON').fill('{"nested": {"big": 12345678901234567890.50, "list": [1e3]}}')
-  await page.getByRole('button', { name: 'Edit field by field' }).click()
-  await field(page, 'Value of nested').waitFor()
-  await page.getByRole('button', { name: 'Edit as JSON' }).click()
-  await page.getByRole('button', { name: 'Save as version 2' }).click()
-  await page.getByRole('region', { name: 'Version 2 (current)' }).waitFor()
-  const written = await fetch(`${server.url}/v1/team/data/fresh/api`, {
-    headers: { 'x-vault-token': await tokenOf('root') },
-  })
-  expect(await written.text()).toContain('{"nested":{"big":12345678901234567890.50,"list":[1e3]}}')
-  await page.getByRole('button', { name: 'Show as JSON' }).click()
-  await page.getByRole('button', { name: 'Show All fields as JSON' }).click()
-  await page.getByText('12345678901234567890.50').waitFor()
-
-  await page.getByRole('button', { name: 'Copy as…' }).click()
-  await expectAccessible(page)
-  await page.getByText('vault kv get -mount=team fresh/api').waitFor()
-  await page.getByText('bao kv get -mount=team fresh/api').waitFor()
-  await page.getByText('kind: ExternalSecret').waitFor()
   expect(complaints).toEqual([])
 })
 
@@ -260,108 +180,202 @@ test('who may write without reading replaces a secret unseen', async () => {
   expect((await server.root.read('old/drop/key')).body.data).toEqual({ key: 'second' })
 })
 
-test('version 1 has one value, which is read, written and deleted', async () => {
-  await using opened = await open(await tokenOf('root'), '/old~/app~db')
-  const { page } = opened
-  await page.getByRole('button', { name: 'Show password' }).waitFor()
-  await page.getByRole('button', { name: 'Edit', exact: true }).click()
-  await field(page, 'Value of password').fill('second')
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
-  expect((await server.root.read('old/app/db')).body.data).toEqual({ password: 'second' })
-
-  await page.getByRole('button', { name: 'Delete the secret' }).click()
-  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the secret' }).click()
-  await page.getByText('There is nothing here yet').waitFor()
-})
-
-test('a value is made by a password policy, and only where there is none yet', async () => {
-  await server.root.write('sys/policies/password/pin', {
-    policy: 'length = 12\nrule "charset" { charset = "xyz" }',
+describe('an operator stays in the UI', () => {
+  let opened: UiPage
+  let page: Page
+  let complaints: readonly string[]
+  beforeAll(async () => {
+    opened = await open(await tokenOf('root'))
+    ;({ page, complaints } = opened)
   })
-  await server.root.write('team/data/pins', { data: { other: 'x' } })
-  await using opened = await open(await tokenOf('root'), '/team~/pins')
-  const { page, complaints } = opened
-  const make = async () => {
+  afterAll(() => opened[Symbol.asyncDispose]())
+
+  /** The pages of two secrets have the same buttons. */
+  async function visit(place: string, heading: string): Promise<void> {
+    await page.evaluate(`location.hash = ${JSON.stringify(`#/secrets${place}`)}`)
+    await page.getByRole('heading', { name: heading, exact: true, level: 1 }).waitFor()
+  }
+
+  test('a person deletes the current version and brings it back', async () => {
+    await server.root.write('team/data/shop/back', { data: { password: 'here' } })
+    await visit('/team~/shop~back', 'back')
+
+    await page.getByRole('button', { name: 'Delete this version' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete this version' }).click()
+    await page.getByText('This version is deleted. It can be undeleted.').waitFor()
+    await page.getByRole('button', { name: 'Undelete version 1' }).click()
+
+    await page.getByRole('button', { name: 'Show password' }).waitFor()
+  })
+
+  test('a new secret is written where its name is typed, with text and JSON values', async () => {
+    await visit('/team~', 'team/')
+    await field(page, 'Open or create a secret').fill('new/api')
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByText('There is no secret here. This makes its first version.').waitFor()
+
+    await field(page, 'Field').fill('limit')
+    await field(page, 'Value of limit').fill('12345678901234567890.50')
+    await page.getByRole('checkbox', { name: 'The value of limit is JSON' }).check()
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('region', { name: 'Version 1 (current)' }).waitFor()
+
+    const written = await fetch(`${server.url}/v1/team/data/new/api`, {
+      headers: { 'x-vault-token': await tokenOf('root') },
+    })
+    expect(await written.text()).toContain('"limit":12345678901234567890.50')
+  })
+
+  test('a person makes a folder with a secret whose value the server makes, and edits it as JSON without losing digits', async () => {
+    await visit('/team~', 'team/')
+    await page.getByRole('button', { name: 'New folder' }).click()
+    await field(page, 'Name').fill('fresh')
+    await page.getByRole('dialog').getByRole('button', { name: 'Open' }).click()
+    await page.getByText('A folder is there once it has a secret.').waitFor()
+    await page.getByRole('button', { name: 'New secret' }).click()
+    await expectAccessible(page)
+    await field(page, 'Name').fill('api')
+    await page.getByRole('dialog').getByRole('button', { name: 'Continue' }).click()
+
+    await field(page, 'Field').fill('key')
+    await page.getByRole('button', { name: 'Generate the value of key' }).click()
+    await page.getByRole('combobox', { name: 'Characters of key' }).selectOption('hex')
+    await page.getByRole('spinbutton', { name: 'Length of key' }).or(field(page, 'Length of key')).fill('40')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Create' }).click()
+    await page.getByRole('region', { name: 'Version 1 (current)' }).waitFor()
+    const first = (await server.root.read('team/data/fresh/api')).body.data
+    expect(first).toMatchObject({ data: { key: expect.stringMatching(/^[0-9a-f]{40}$/) } })
+
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
-    await page.getByRole('button', { name: 'Add a field' }).click()
-    await field(page, 'Field').last().fill('pin')
+    await page.getByRole('button', { name: 'Edit as JSON' }).click()
+    await field(page, 'All fields as JSON').fill('[1]')
+    await page.getByText('This is not a JSON object.').waitFor()
+    await field(page, 'All fields as JSON').fill(
+      '{"nested": {"big": 12345678901234567890.50, "list": [1e3]}}',
+    )
+    await page.getByRole('button', { name: 'Edit field by field' }).click()
+    await field(page, 'Value of nested').waitFor()
+    await page.getByRole('button', { name: 'Edit as JSON' }).click()
+    await page.getByRole('button', { name: 'Save as version 2' }).click()
+    await page.getByRole('region', { name: 'Version 2 (current)' }).waitFor()
+    const written = await fetch(`${server.url}/v1/team/data/fresh/api`, {
+      headers: { 'x-vault-token': await tokenOf('root') },
+    })
+    expect(await written.text()).toContain('{"nested":{"big":12345678901234567890.50,"list":[1e3]}}')
+    await page.getByRole('button', { name: 'Show as JSON' }).click()
+    await page.getByRole('button', { name: 'Show All fields as JSON' }).click()
+    await page.getByText('12345678901234567890.50').waitFor()
+
+    await page.getByRole('button', { name: 'Copy as…' }).click()
+    await expectAccessible(page)
+    await page.getByText('vault kv get -mount=team fresh/api').waitFor()
+    await page.getByText('bao kv get -mount=team fresh/api').waitFor()
+    await page.getByText('kind: ExternalSecret').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  test('version 1 has one value, which is read, written and deleted', async () => {
+    await visit('/old~/app~db', 'db')
+    await page.getByRole('button', { name: 'Show password' }).waitFor()
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
+    await field(page, 'Value of password').fill('second')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor()
+    expect((await server.root.read('old/app/db')).body.data).toEqual({ password: 'second' })
+
+    await page.getByRole('button', { name: 'Delete the secret' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete the secret' }).click()
+    await page.getByText('There is nothing here yet').waitFor()
+  })
+
+  test('a value is made by a password policy, and only where there is none yet', async () => {
+    await server.root.write('sys/policies/password/pin', {
+      policy: 'length = 12\nrule "charset" { charset = "xyz" }',
+    })
+    await server.root.write('team/data/pins', { data: { other: 'x' } })
+    await visit('/team~/pins', 'pins')
+    const make = async () => {
+      await page.getByRole('button', { name: 'Edit', exact: true }).click()
+      await page.getByRole('button', { name: 'Add a field' }).click()
+      await field(page, 'Field').last().fill('pin')
+      await page.getByRole('button', { name: 'Generate the value of pin' }).click()
+      await page
+        .getByRole('combobox', { name: 'Characters of pin' })
+        .selectOption('As a password policy says')
+      await field(page, 'Password policy of pin').fill('pin')
+    }
+    await make()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Save as version 2' }).click()
+    await page.getByRole('region', { name: 'Version 2 (current)' }).waitFor()
+    const first = (await server.root.read('team/data/pins')).body.data?.['data']
+    expect(first).toEqual({ other: 'x', pin: expect.stringMatching(/^[xyz]{12}$/) })
+
+    await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await page.getByRole('button', { name: 'Generate the value of pin' }).click()
     await page.getByRole('combobox', { name: 'Characters of pin' }).selectOption('As a password policy says')
     await field(page, 'Password policy of pin').fill('pin')
-  }
-  await make()
-  await expectAccessible(page)
-  await page.getByRole('button', { name: 'Save as version 2' }).click()
-  await page.getByRole('region', { name: 'Version 2 (current)' }).waitFor()
-  const first = (await server.root.read('team/data/pins')).body.data?.['data']
-  expect(first).toEqual({ other: 'x', pin: expect.stringMatching(/^[xyz]{12}$/) })
-
-  await page.getByRole('button', { name: 'Edit', exact: true }).click()
-  await page.getByRole('button', { name: 'Generate the value of pin' }).click()
-  await page.getByRole('combobox', { name: 'Characters of pin' }).selectOption('As a password policy says')
-  await field(page, 'Password policy of pin').fill('pin')
-  await page.getByRole('checkbox', { name: 'Generate pin only if there is no value yet' }).check()
-  await field(page, 'Value of other').fill('y')
-  await page.getByRole('button', { name: 'Save as version 3' }).click()
-  await page.getByRole('region', { name: 'Version 3 (current)' }).waitFor()
-  expect((await server.root.read('team/data/pins')).body.data?.['data']).toEqual({
-    ...Object(first),
-    other: 'y',
+    await page.getByRole('checkbox', { name: 'Generate pin only if there is no value yet' }).check()
+    await field(page, 'Value of other').fill('y')
+    await page.getByRole('button', { name: 'Save as version 3' }).click()
+    await page.getByRole('region', { name: 'Version 3 (current)' }).waitFor()
+    expect((await server.root.read('team/data/pins')).body.data?.['data']).toEqual({
+      ...Object(first),
+      other: 'y',
+    })
+    expect(complaints).toEqual([])
   })
-  expect(complaints).toEqual([])
-})
 
-test('metadata that somebody else changed meanwhile shows both sides, and saves mine or takes theirs', async () => {
-  await server.root.write('team/data/shared', { data: { a: '1' } })
-  await server.root.write('team/metadata/shared', { custom_metadata: { owner: 'nobody' } })
-  const theirs = (owner: string) =>
-    server.root.write('team/metadata/shared', { max_versions: 7, custom_metadata: { owner } })
-  await using opened = await open(await tokenOf('root'), '/team~/shared')
-  const { page, complaints } = opened
-  const conflict = page.getByRole('region', { name: 'Somebody else has changed the metadata' })
-  const begin = async (owner: string) => {
+  test('metadata that somebody else changed meanwhile shows both sides, and saves mine or takes theirs', async () => {
+    await server.root.write('team/data/shared', { data: { a: '1' } })
+    await server.root.write('team/metadata/shared', { custom_metadata: { owner: 'nobody' } })
+    const theirs = (owner: string) =>
+      server.root.write('team/metadata/shared', { max_versions: 7, custom_metadata: { owner } })
+    await visit('/team~/shared', 'shared')
+    const conflict = page.getByRole('region', { name: 'Somebody else has changed the metadata' })
+    const begin = async (owner: string) => {
+      await page.getByRole('button', { name: 'Edit metadata' }).click()
+      await field(page, 'Value of owner').fill(owner)
+    }
+    await begin('ada')
+    await theirs('bob')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await conflict.getByText('custom_metadata.owner').waitFor()
+    await conflict.getByText('bob').waitFor()
+    await conflict.getByText('max_versions').waitFor()
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Save mine' }).click()
+    await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
+    await page.getByRole('definition').filter({ hasText: /^ada$/ }).waitFor()
+    const saved = (await server.root.read('team/metadata/shared')).body.data
+
+    await begin('ada again')
+    await theirs('eve')
+    await page.getByRole('button', { name: 'Save', exact: true }).click()
+    await conflict.getByRole('button', { name: 'Take theirs' }).click()
+    await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
+    await page.getByRole('definition').filter({ hasText: /^eve$/ }).waitFor()
+
+    expect(saved).toMatchObject({ max_versions: 0, custom_metadata: { owner: 'ada' } })
+    expect(complaints).toEqual([])
+  })
+
+  test('metadata is shown and changed', async () => {
+    await visit('/team~/shop~db', 'db')
     await page.getByRole('button', { name: 'Edit metadata' }).click()
-    await field(page, 'Value of owner').fill(owner)
-  }
-  await begin('ada')
-  await theirs('bob')
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await conflict.getByText('custom_metadata.owner').waitFor()
-  await conflict.getByText('bob').waitFor()
-  await conflict.getByText('max_versions').waitFor()
-  await expectAccessible(page)
-  await page.getByRole('button', { name: 'Save mine' }).click()
-  await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
-  await page.getByRole('definition').filter({ hasText: /^ada$/ }).waitFor()
-  const saved = (await server.root.read('team/metadata/shared')).body.data
+    await page.getByRole('spinbutton', { name: 'Versions kept' }).or(field(page, 'Versions kept')).fill('5')
+    await page.getByRole('button', { name: 'Add a note' }).click()
+    await field(page, 'Name').fill('owner')
+    await field(page, 'Value of owner').fill('team a')
+    await expectAccessible(page)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
+    await page.getByRole('definition').filter({ hasText: 'team a' }).waitFor()
 
-  await begin('ada again')
-  await theirs('eve')
-  await page.getByRole('button', { name: 'Save', exact: true }).click()
-  await conflict.getByRole('button', { name: 'Take theirs' }).click()
-  await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
-  await page.getByRole('definition').filter({ hasText: /^eve$/ }).waitFor()
-
-  expect(saved).toMatchObject({ max_versions: 0, custom_metadata: { owner: 'ada' } })
-  expect(complaints).toEqual([])
-})
-
-test('metadata is shown and changed', async () => {
-  await using opened = await open(await tokenOf('root'), '/team~/shop~db')
-  const { page } = opened
-  await page.getByRole('button', { name: 'Edit metadata' }).click()
-  await page.getByRole('spinbutton', { name: 'Versions kept' }).or(field(page, 'Versions kept')).fill('5')
-  await page.getByRole('button', { name: 'Add a note' }).click()
-  await field(page, 'Name').fill('owner')
-  await field(page, 'Value of owner').fill('team a')
-  await expectAccessible(page)
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('button', { name: 'Edit metadata' }).waitFor()
-  await page.getByRole('definition').filter({ hasText: 'team a' }).waitFor()
-
-  expect((await server.root.read('team/metadata/shop/db')).body.data).toMatchObject({
-    max_versions: 5,
-    custom_metadata: { owner: 'team a' },
+    expect((await server.root.read('team/metadata/shop/db')).body.data).toMatchObject({
+      max_versions: 5,
+      custom_metadata: { owner: 'team a' },
+    })
   })
 })
