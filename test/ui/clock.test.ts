@@ -1,8 +1,7 @@
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { FakeClock } from '../support/fake-clock.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { logIn, openPage } from './pages.ts'
+import { goTo, logIn, openPage } from './pages.ts'
 
 const clock = new FakeClock()
 let server: TestServer
@@ -34,8 +33,6 @@ const wrongClock = (skew: number) => `
     constructor(...given) { super(...(given.length === 0 ? [RightDate.now() + window.skew] : given)) }
     static now() { return RightDate.now() + window.skew }
   }`
-
-const goTo = (page: Page, place: string) => page.evaluate(`location.hash = '#/${place}'`)
 
 test.each([
   { name: 'two hours fast', skew: 2 * hour },

@@ -82,6 +82,13 @@ async function giveBack(page: Page, quiet: string): Promise<void> {
   free = page
 }
 
+/**
+ * Leads to another view of the page, which costs a tenth of a page that is opened. The old view is there for a moment:
+ * wait for what only the new one has.
+ */
+export const goTo = (page: Page, place: string): Promise<unknown> =>
+  page.evaluate(`location.hash = ${JSON.stringify(`#/${place}`)}`)
+
 /** Logs in at the tab for tokens. */
 export async function logIn(page: Page, token: string): Promise<void> {
   await page.getByRole('tab', { name: 'Token' }).click()

@@ -1,6 +1,7 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import type { Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PodMount, type Pods, startPods } from '../plugins/kubernetes/pods.ts'
-import { expectAccessible, openAs } from './pages.ts'
+import { expectAccessible, goTo, openAs, type UiPage } from './pages.ts'
 
 let pods: Pods
 let at: PodMount
@@ -59,104 +60,111 @@ test('an operator fixes the role of a pod that was refused, and the same login i
   expect(complaints).toEqual([])
 })
 
-test('an explanation of a token asks the cluster, and has a hint', async () => {
-  await at.role('other', { audience: 'gatehouse' })
-  await using opened = await open(`logins/${mount}/explain`)
-  const { page, complaints } = opened
-  const explain = async (role: string) => {
-    await page.getByRole('textbox', { name: 'JWT' }).fill(await pods.cluster.token())
-    await page.getByRole('textbox', { name: 'Role' }).fill(role)
-    await page.getByRole('button', { name: 'Explain' }).click()
-  }
+describe('an operator stays in the UI', () => {
+  let opened: UiPage
+  let page: Page
+  let complaints: readonly string[]
+  beforeAll(async () => {
+    opened = await open('home')
+    ;({ page, complaints } = opened)
+  })
+  afterAll(() => opened[Symbol.asyncDispose]())
 
-  await explain('other')
-  await page.getByText('the pod needs a projected token with the audience of the role').waitFor()
-  await explain('r')
+  test('an explanation of a token asks the cluster, and has a hint', async () => {
+    await at.role('other', { audience: 'gatehouse' })
+    await goTo(page, `logins/${mount}/explain`)
+    const explain = async (role: string) => {
+      await page.getByRole('textbox', { name: 'JWT' }).fill(await pods.cluster.token())
+      await page.getByRole('textbox', { name: 'Role' }).fill(role)
+      await page.getByRole('button', { name: 'Explain' }).click()
+    }
 
-  await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
-  expect(complaints).toEqual([])
-})
+    await explain('other')
+    await page.getByText('the pod needs a projected token with the audience of the role').waitFor()
+    await explain('r')
 
-test('an operator makes a role for a client, whose tokens last as long as it needs them', async () => {
-  await using opened = await open(`logins/${mount}/roles`)
-  const { page, complaints } = opened
-  await page.getByRole('link', { name: 'New role' }).click()
-  await page.getByLabel('Client').selectOption({ label: 'External Secrets Operator' })
-  const added = page.getByRole('region', { name: 'New role' })
-  await added.getByText('auth.kubernetes.serviceAccountRef.audiences').waitFor()
-  await added.getByRole('textbox', { name: 'Name of the role' }).fill('Shop')
-  await added.getByRole('combobox', { name: 'Service accounts' }).fill('web, *')
-  await added.getByRole('combobox', { name: 'Namespaces', exact: true }).fill('shop')
-  await page.keyboard.press('Tab')
-
-  await added.getByRole('button', { name: 'Save' }).click()
-  await added.getByText('can not mix "*" with values').waitFor()
-  await expectAccessible(page)
-  await added.getByRole('button', { name: 'Remove *' }).click()
-  await added.getByRole('button', { name: 'Save' }).click()
-
-  await page.getByRole('region', { name: 'shop', exact: true }).getByText('gatehouse').waitFor()
-  await expectAccessible(page)
-  expect((await at.root.read(`${at.path}/role/shop`)).body.data).toMatchObject({
-    bound_service_account_names: ['web'],
-    bound_service_account_namespaces: ['shop'],
-    audience: 'gatehouse',
-    token_ttl: 600,
-    renewal_review: true,
+    await page.getByRole('heading', { name: 'This login is allowed' }).waitFor()
+    expect(complaints).toEqual([])
   })
 
-  await page.getByRole('link', { name: 'Edit' }).click()
-  const labels = '{"matchLabels": {"team": "shop"}}'
-  await page.getByRole('textbox', { name: 'Namespaces with these labels, too' }).fill(labels)
-  await page.getByText('More', { exact: true }).click()
-  await page.getByLabel('The entity is named by').selectOption('Namespace and name of the service account')
-  await page.getByText('name_alias').waitFor()
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('region', { name: 'shop', exact: true }).getByText(labels).waitFor()
-  await page.getByRole('link', { name: 'Edit' }).click()
-  await page.getByRole('textbox', { name: 'Audience' }).fill('vault')
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByRole('region', { name: 'shop', exact: true }).getByText('vault').first().waitFor()
+  test('an operator makes a role for a client, whose tokens last as long as it needs them', async () => {
+    await goTo(page, `logins/${mount}/roles`)
+    await page.getByRole('link', { name: 'New role' }).click()
+    await page.getByLabel('Client').selectOption({ label: 'External Secrets Operator' })
+    const added = page.getByRole('region', { name: 'New role' })
+    await added.getByText('auth.kubernetes.serviceAccountRef.audiences').waitFor()
+    await added.getByRole('textbox', { name: 'Name of the role' }).fill('Shop')
+    await added.getByRole('combobox', { name: 'Service accounts' }).fill('web, *')
+    await added.getByRole('combobox', { name: 'Namespaces', exact: true }).fill('shop')
+    await page.keyboard.press('Tab')
 
-  expect((await at.root.read(`${at.path}/role/shop`)).body.data).toMatchObject({
-    bound_service_account_names: ['web'],
-    bound_service_account_namespaces: ['shop'],
-    bound_service_account_namespace_selector: labels,
-    alias_name_source: 'serviceaccount_name',
-    audience: 'vault',
-    token_ttl: 600,
+    await added.getByRole('button', { name: 'Save' }).click()
+    await added.getByText('can not mix "*" with values').waitFor()
+    await expectAccessible(page)
+    await added.getByRole('button', { name: 'Remove *' }).click()
+    await added.getByRole('button', { name: 'Save' }).click()
+
+    await page.getByRole('region', { name: 'shop', exact: true }).getByText('gatehouse').waitFor()
+    await expectAccessible(page)
+    expect((await at.root.read(`${at.path}/role/shop`)).body.data).toMatchObject({
+      bound_service_account_names: ['web'],
+      bound_service_account_namespaces: ['shop'],
+      audience: 'gatehouse',
+      token_ttl: 600,
+      renewal_review: true,
+    })
+
+    await page.getByRole('link', { name: 'Edit' }).click()
+    const labels = '{"matchLabels": {"team": "shop"}}'
+    await page.getByRole('textbox', { name: 'Namespaces with these labels, too' }).fill(labels)
+    await page.getByText('More', { exact: true }).click()
+    await page.getByLabel('The entity is named by').selectOption('Namespace and name of the service account')
+    await page.getByText('name_alias').waitFor()
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('region', { name: 'shop', exact: true }).getByText(labels).waitFor()
+    await page.getByRole('link', { name: 'Edit' }).click()
+    await page.getByRole('textbox', { name: 'Audience' }).fill('vault')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('region', { name: 'shop', exact: true }).getByText('vault').first().waitFor()
+
+    expect((await at.root.read(`${at.path}/role/shop`)).body.data).toMatchObject({
+      bound_service_account_names: ['web'],
+      bound_service_account_namespaces: ['shop'],
+      bound_service_account_namespace_selector: labels,
+      alias_name_source: 'serviceaccount_name',
+      audience: 'vault',
+      token_ttl: 600,
+    })
+    expect(complaints).toEqual([])
   })
-  expect(complaints).toEqual([])
-})
 
-test('the status says whose token asks the cluster, and asks it', async () => {
-  await at.config({ token_reviewer_jwt: 'nobody' })
-  await using opened = await open(`logins/${mount}/status`)
-  const { page, complaints } = opened
-  const panel = page.getByRole('region', { name: /^The cluster can/ })
-  await panel.getByText('configured').first().waitFor()
+  test('the status says whose token asks the cluster, and asks it', async () => {
+    await at.config({ token_reviewer_jwt: 'nobody' })
+    await goTo(page, `logins/${mount}/status`)
+    const panel = page.getByRole('region', { name: /^The cluster can/ })
+    await panel.getByText('configured').first().waitFor()
 
-  await page.getByRole('button', { name: 'Ask the cluster now' }).click()
-  await page.getByText('review_unauthorized').waitFor()
-  await page.getByRole('heading', { name: 'The cluster cannot be asked: nobody can log in' }).waitFor()
-  await page.getByRole('region', { name: 'Configuration' }).getByText(pods.cluster.url).waitFor()
+    await page.getByRole('button', { name: 'Ask the cluster now' }).click()
+    await page.getByText('review_unauthorized').waitFor()
+    await page.getByRole('heading', { name: 'The cluster cannot be asked: nobody can log in' }).waitFor()
+    await page.getByRole('region', { name: 'Configuration' }).getByText(pods.cluster.url).waitFor()
 
-  await expectAccessible(page)
-  expect(complaints).toEqual([])
-  await at.config()
-})
+    await expectAccessible(page)
+    expect(complaints).toEqual([])
+    await at.config()
+  })
 
-test('an operator enables the method', async () => {
-  await using opened = await open('system/logins')
-  const { page, complaints } = opened
-  const form = page.getByRole('region', { name: /Enable/ })
-  await form.getByLabel('Type').selectOption('kubernetes')
-  await form.getByRole('textbox', { name: 'Path' }).fill('cluster')
+  test('an operator enables the method', async () => {
+    await goTo(page, 'system/logins')
+    const form = page.getByRole('region', { name: /Enable/ })
+    await form.getByLabel('Type').selectOption('kubernetes')
+    await form.getByRole('textbox', { name: 'Path' }).fill('cluster')
 
-  await form.getByRole('button', { name: 'Enable' }).click()
+    await form.getByRole('button', { name: 'Enable' }).click()
 
-  await expect
-    .poll(async () => (await pods.server.root.read('sys/auth')).body.data?.['cluster/'])
-    .toMatchObject({ type: 'kubernetes' })
-  expect(complaints).toEqual([])
+    await expect
+      .poll(async () => (await pods.server.root.read('sys/auth')).body.data?.['cluster/'])
+      .toMatchObject({ type: 'kubernetes' })
+    expect(complaints).toEqual([])
+  })
 })

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, openAs, type UiPage } from './pages.ts'
+import { expectAccessible, goTo, openAs, type UiPage } from './pages.ts'
 
 let server: TestServer
 const markup = '<img src=x onerror="document.title=1">'
@@ -192,7 +192,7 @@ describe('an operator stays in the UI', () => {
 
   /** The pages of two secrets have the same buttons. */
   async function visit(place: string, heading: string): Promise<void> {
-    await page.evaluate(`location.hash = ${JSON.stringify(`#/secrets${place}`)}`)
+    await goTo(page, `secrets${place}`)
     await page.getByRole('heading', { name: heading, exact: true, level: 1 }).waitFor()
   }
 

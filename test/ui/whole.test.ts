@@ -2,7 +2,7 @@ import { pino } from 'pino'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { logIn, openAs, openAsNobody, openPage } from './pages.ts'
+import { goTo, logIn, openAs, openAsNobody, openPage } from './pages.ts'
 
 let server: TestServer
 let log = ''
@@ -83,7 +83,7 @@ test('no page is wider than a phone of 360 px, nor than a window of 1280 px at 2
   await page.setViewportSize({ width: 1280, height: 640 })
   await logIn(page, token)
   for (const [place, heading] of places) {
-    await page.evaluate(`location.hash = ${JSON.stringify(`#/${place}`)}`)
+    await goTo(page, place)
     await page.getByRole('heading', { name: heading, exact: true }).first().waitFor()
     await look(place)
   }
