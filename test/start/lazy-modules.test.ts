@@ -23,7 +23,7 @@ const hasPostgres = has('SCRAM-SHA-256')
 /** An option of ajv. */
 const hasSchemaCompiler = has('strictSchema')
 
-test('a server over SQLite loads neither PostgreSQL nor a compiler of schemas, and without a collector no OpenTelemetry', async () => {
+test('a server with the default settings loads no PostgreSQL, HTTP/2, OpenTelemetry or compiler of schemas', async () => {
   await using folder = await temporaryFolder()
   const noted = folder.file('modules')
   const hook = `data:text/javascript,${encodeURIComponent(notingModules(noted))}`
@@ -34,14 +34,14 @@ test('a server over SQLite loads neither PostgreSQL nor a compiler of schemas, a
   })
   await server.as(server.rootToken).read('auth/token/lookup-self')
 
-  const loaded = readFileSync(noted, 'utf8')
-    .split('\n')
-    .filter((url) => url.startsWith('file:'))
-    .map((url) => fileURLToPath(url))
+  const modules = readFileSync(noted, 'utf8').split('\n')
+  const loaded = modules.filter((url) => url.startsWith('file:')).map((url) => fileURLToPath(url))
   const bundle = globSync(`${bundleFolder}/*.js`)
   expect(bundle.filter(hasTracing)).not.toEqual([])
   expect(bundle.filter(hasPostgres)).not.toEqual([])
   expect(loaded.length).toBeGreaterThan(2)
+  expect(modules).toContain('node:http')
+  expect(modules).not.toContain('node:http2')
   expect(loaded.filter((file) => hasTracing(file) || hasPostgres(file))).toEqual([])
   expect(loaded.filter(hasSchemaCompiler)).toEqual([])
 })
