@@ -1,14 +1,15 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CloudFixture, guids, startCloudFixture } from '../cloud-fixture.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type CloudFixture, guids } from '../cloud-fixture.ts'
 import { aRole, cleared, living, reader, status } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 
+const renewed = renewedFixture()
 let fixture: CloudFixture
 
 beforeEach(async () => {
-  fixture = await startCloudFixture()
+  fixture = renewed()
   await aRole(fixture, 'ci', { cloud_roles: reader(fixture, 'web', 'data') })
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const elsewhereScope = '/providers/Microsoft.Management/managementGroups/root'
 const creds = () => fixture.root.read('cloud/creds/ci')

@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import type { CloudFixture } from '../cloud-fixture.ts'
 import { aCredential, aRole, living, status, works } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 
+const renewed = renewedFixture()
 let fixture: CloudFixture
 
-beforeEach(async () => {
-  fixture = await startCloudFixture()
+beforeEach(() => {
+  fixture = renewed()
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const remove = (name: string, query = '') => fixture.root.delete(`cloud/roles/${name}${query}`)
 const leases = async (name: string) =>

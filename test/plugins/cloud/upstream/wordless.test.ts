@@ -1,14 +1,15 @@
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { beforeEach, expect, test } from 'vitest'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 import { reader } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 
 // The texts of the cloud's errors are prose, and change: status, codes and counts tell everything.
+const renewed = renewedFixture(() => startCloudFixture({ directory: { settings: { isSilent: true } } }))
 let fixture: CloudFixture
 
-beforeEach(async () => {
-  fixture = await startCloudFixture({ directory: { settings: { isSilent: true } } })
+beforeEach(() => {
+  fixture = renewed()
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const write = async (name: string, body: object) => {
   const answer = await fixture.root.write(`cloud/roles/${name}`, body)
