@@ -1,8 +1,8 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../simulators/directory/directory.ts'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, openAs, type UiPage } from './pages.ts'
+import { expectAccessible, goTo, openAs, type UiPage } from './pages.ts'
 
 const markup = '<img src=x onerror="window.ran = 1">'
 
@@ -111,106 +111,113 @@ test('an operator sees what a role grants, gets credentials and revokes them, an
   await expectHarmless(opened)
 })
 
-test('the check of the root credential names the permission that is missing, and an operator corrects the configuration', async () => {
-  directory.change({ directoryPermissions: 'None' })
-  await using opened = await open('root', '/cloud/config')
-  const { page } = opened
-  await page.getByRole('heading', { name: 'Something is missing' }).waitFor()
-  await page.getByText('Application.ReadWrite.OwnedBy').first().waitFor()
-  await page.getByText('What to do:').first().waitFor()
-  await page.getByText('With a client secret that is stored here.').waitFor()
-  await expectAccessible(page)
-  directory.change({ directoryPermissions: 'All' })
-  await page.getByRole('button', { name: 'Check again' }).click()
-  await page.getByRole('heading', { name: 'The root credential has what it needs' }).waitFor()
+describe('an operator stays in the UI', () => {
+  let opened: UiPage
+  beforeAll(async () => {
+    opened = await open('root')
+  })
+  afterAll(() => opened[Symbol.asyncDispose]())
 
-  await page.getByRole('button', { name: 'Edit' }).click()
-  await page.getByRole('textbox', { name: 'Environment' }).fill(markup)
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('no cloud configuration matching the name').waitFor()
-  await page.getByRole('textbox', { name: 'Environment' }).fill('CloudPublicCloud')
-  await page.getByRole('button', { name: 'Save' }).click()
-  const configuration = page.getByRole('region', { name: 'Configuration' })
-  await configuration.getByText('CloudPublicCloud').waitFor()
-  await configuration
-    .getByRole('region', { name: 'History' })
-    .getByText(/Changed by/)
-    .first()
-    .waitFor()
-  const signIn = page.getByRole('region', { name: 'How it signs in' })
-  await signIn.getByText('az ad app credential reset').waitFor()
-  await page.getByRole('button', { name: 'Rotate the root secret' }).click()
-  await page.getByRole('alertdialog').getByRole('button', { name: 'Rotate the root secret' }).click()
-  await page.getByText('The rotation has begun.').waitFor()
+  test('the check of the root credential names the permission that is missing, and an operator corrects the configuration', async () => {
+    directory.change({ directoryPermissions: 'None' })
+    const { page } = opened
+    await goTo(page, 'cloud/cloud/config')
+    await page.getByRole('heading', { name: 'Something is missing' }).waitFor()
+    await page.getByText('Application.ReadWrite.OwnedBy').first().waitFor()
+    await page.getByText('What to do:').first().waitFor()
+    await page.getByText('With a client secret that is stored here.').waitFor()
+    await expectAccessible(page)
+    directory.change({ directoryPermissions: 'All' })
+    await page.getByRole('button', { name: 'Check again' }).click()
+    await page.getByRole('heading', { name: 'The root credential has what it needs' }).waitFor()
 
-  await expectHarmless(opened)
-})
+    await page.getByRole('button', { name: 'Edit' }).click()
+    await page.getByRole('textbox', { name: 'Environment' }).fill(markup)
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('no cloud configuration matching the name').waitFor()
+    await page.getByRole('textbox', { name: 'Environment' }).fill('CloudPublicCloud')
+    await page.getByRole('button', { name: 'Save' }).click()
+    const configuration = page.getByRole('region', { name: 'Configuration' })
+    await configuration.getByText('CloudPublicCloud').waitFor()
+    await configuration
+      .getByRole('region', { name: 'History' })
+      .getByText(/Changed by/)
+      .first()
+      .waitFor()
+    const signIn = page.getByRole('region', { name: 'How it signs in' })
+    await signIn.getByText('az ad app credential reset').waitFor()
+    await page.getByRole('button', { name: 'Rotate the root secret' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Rotate the root secret' }).click()
+    await page.getByText('The rotation has begun.').waitFor()
 
-test('debris is listed with its last error, and unowned objects are found and removed', async () => {
-  await aRole('lost')
-  await server.root.read('cloud/creds/lost')
-  const refused = { kind: 'status', status: 400, code: 'Request_BadRequest', message: markup } as const
-  directory.fault({ ...refused, operation: 'deleteApplication', times: null })
-  await server.root.write('sys/leases/revoke-force/cloud/creds/lost')
-  await using opened = await open('root', '/cloud/debris')
-  const { page } = opened
-  await expect
-    .poll(async () => JSON.stringify((await server.root.read('cloud/debris')).body.data))
-    .toContain('onerror')
-  await page.reload()
-  await page.getByRole('table', { name: 'Debris' }).getByText(markup).first().waitFor()
-  await expectAccessible(page)
+    await expectHarmless(opened)
+  })
 
-  const { body } = await server.root.read('sys/mounts/cloud')
-  const accessor = String(body.data?.['accessor'])
-  directory.admin.addApplication({ displayName: 'gatehouse-shop-lost', tags: [`gatehouse:${accessor}:1`] })
-  directory.clearFaults()
-  await page.getByRole('button', { name: 'Find unowned objects' }).click()
-  await page.getByRole('table', { name: 'Unowned objects' }).getByText('gatehouse-shop-lost').waitFor()
-  await page.getByRole('button', { name: 'Remove them' }).click()
-  await page.getByRole('alertdialog').getByRole('button', { name: 'Remove them' }).click()
-  await page.getByText(/objects? (is|are) removed/).waitFor()
-  await page.getByRole('button', { name: 'Find unowned objects' }).click()
-  await page.getByText('Every object has an owner.').waitFor()
+  test('debris is listed with its last error, and unowned objects are found and removed', async () => {
+    await aRole('lost')
+    await server.root.read('cloud/creds/lost')
+    const refused = { kind: 'status', status: 400, code: 'Request_BadRequest', message: markup } as const
+    directory.fault({ ...refused, operation: 'deleteApplication', times: null })
+    await server.root.write('sys/leases/revoke-force/cloud/creds/lost')
+    await expect
+      .poll(async () => JSON.stringify((await server.root.read('cloud/debris')).body.data))
+      .toContain('onerror')
+    const { page } = opened
+    await goTo(page, 'cloud/cloud/debris')
+    await page.getByRole('table', { name: 'Debris' }).getByText(markup).first().waitFor()
+    await expectAccessible(page)
 
-  await expectHarmless(opened)
-})
+    const { body } = await server.root.read('sys/mounts/cloud')
+    const accessor = String(body.data?.['accessor'])
+    directory.admin.addApplication({ displayName: 'gatehouse-shop-lost', tags: [`gatehouse:${accessor}:1`] })
+    directory.clearFaults()
+    await page.getByRole('button', { name: 'Find unowned objects' }).click()
+    await page.getByRole('table', { name: 'Unowned objects' }).getByText('gatehouse-shop-lost').waitFor()
+    await page.getByRole('button', { name: 'Remove them' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Remove them' }).click()
+    await page.getByText(/objects? (is|are) removed/).waitFor()
+    await page.getByRole('button', { name: 'Find unowned objects' }).click()
+    await page.getByText('Every object has an owner.').waitFor()
 
-test('an operator creates a role, reads what is wrong with it beside the field, and deletes it', async () => {
-  await using opened = await open('root')
-  const { page } = opened
-  await page.getByRole('textbox', { name: 'Open or create a role' }).fill('billing')
-  await page.getByRole('button', { name: 'Open' }).click()
-  await page.getByRole('link', { name: 'Create' }).click()
-  const assignments = page.getByRole('textbox', { name: 'Role assignments' })
-  await assignments.fill('[{"role_name": "Unheard of", "scope": "/subscriptions/x"}]')
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText(/no role found for/).waitFor()
-  await expectAccessible(page)
-  await assignments.fill(JSON.stringify([{ role_name: 'Contributor', scope: scope() }]))
-  await page.getByRole('textbox', { name: 'Made ahead' }).fill('51')
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page.getByText('pool must be between 0 and 50').waitFor()
-  await page.getByRole('textbox', { name: 'Made ahead' }).fill('2')
-  await page.getByRole('button', { name: 'Save' }).click()
-  await page
-    .getByRole('region', { name: 'History' })
-    .getByText(/^Created by/)
-    .waitFor()
-  await page.getByText('Contributor').waitFor()
-  await page.getByRole('link', { name: 'Ready credentials' }).click()
-  await page.getByText(/^[0-2] of 2 credentials are ready\.$/).waitFor()
-  await page.getByRole('row', { name: /billing.*[0-2] of 2/ }).waitFor()
-  await expectAccessible(page)
-  await page.getByRole('link', { name: 'billing' }).click()
-  await page.getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
-  await page.getByRole('textbox', { name: 'Open or create a role' }).waitFor()
-  await page.getByRole('link', { name: 'shop' }).waitFor()
-  await expectAccessible(page)
+    await expectHarmless(opened)
+  })
 
-  expect((await server.root.read('cloud/roles/billing')).status).toBe(404)
-  await expectHarmless(opened)
+  test('an operator creates a role, reads what is wrong with it beside the field, and deletes it', async () => {
+    const { page } = opened
+    await goTo(page, 'cloud')
+    await page.getByRole('textbox', { name: 'Open or create a role' }).fill('billing')
+    await page.getByRole('button', { name: 'Open' }).click()
+    await page.getByRole('link', { name: 'Create' }).click()
+    const assignments = page.getByRole('textbox', { name: 'Role assignments' })
+    await assignments.fill('[{"role_name": "Unheard of", "scope": "/subscriptions/x"}]')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText(/no role found for/).waitFor()
+    await expectAccessible(page)
+    await assignments.fill(JSON.stringify([{ role_name: 'Contributor', scope: scope() }]))
+    await page.getByRole('textbox', { name: 'Made ahead' }).fill('51')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page.getByText('pool must be between 0 and 50').waitFor()
+    await page.getByRole('textbox', { name: 'Made ahead' }).fill('2')
+    await page.getByRole('button', { name: 'Save' }).click()
+    await page
+      .getByRole('region', { name: 'History' })
+      .getByText(/^Created by/)
+      .waitFor()
+    await page.getByText('Contributor').waitFor()
+    await page.getByRole('link', { name: 'Ready credentials' }).click()
+    await page.getByText(/^[0-2] of 2 credentials are ready\.$/).waitFor()
+    await page.getByRole('row', { name: /billing.*[0-2] of 2/ }).waitFor()
+    await expectAccessible(page)
+    await page.getByRole('link', { name: 'billing' }).click()
+    await page.getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('alertdialog').getByRole('button', { name: 'Delete' }).click()
+    await page.getByRole('textbox', { name: 'Open or create a role' }).waitFor()
+    await page.getByRole('link', { name: 'shop' }).waitFor()
+    await expectAccessible(page)
+
+    expect((await server.root.read('cloud/roles/billing')).status).toBe(404)
+    await expectHarmless(opened)
+  })
 })
 
 test('a static role shows its next rotation; who may read its password gets it, and an access token', async () => {
