@@ -1,14 +1,13 @@
-import { beforeEach, describe, expect, test } from 'vitest'
-import { type CloudFixture, guids } from './cloud-fixture.ts'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type CloudFixture, guids, startCloudFixture } from './cloud-fixture.ts'
 import { aCredential, aRole, cleared, kindsOf, living, reader, revoke, works } from './credential-steps.ts'
-import { renewedFixture } from './renewed-fixture.ts'
 
-const renewed = renewedFixture()
 let fixture: CloudFixture
 
-beforeEach(() => {
-  fixture = renewed()
+beforeEach(async () => {
+  fixture = await startCloudFixture()
 })
+afterEach(() => fixture[Symbol.asyncDispose]())
 
 const [own, every, members] = [
   'Application.ReadWrite.OwnedBy',
