@@ -13,6 +13,7 @@ test.each([
   ['javascript:alert(1)', 'javascript'],
   ['JavaScript:alert(1)', 'javascript'],
   [' \u0000\u001fjavascript:alert(1)', 'javascript'],
+  ['ftp://[', 'ftp'],
   ['java\nscript:alert(1)', 'javascript'],
   ['java\tscr\r\nipt\n:alert(1)', 'javascript'],
   ['data:text/html,x', 'data'],
