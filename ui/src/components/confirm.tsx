@@ -6,6 +6,7 @@ import { strings } from '../strings.ts'
 import { announce } from './announce.tsx'
 import { Button } from './button.tsx'
 import { Failure } from './failure.tsx'
+import { useAction } from './use-action.ts'
 import { visible } from './visible.ts'
 
 type Props = {
@@ -26,11 +27,8 @@ type Props = {
 export function Confirm({ label, of, question, children, action, onConfirmed }: Props) {
   const [isOpen, setOpen] = useState(false)
   const [error, setError] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
   const name = of === undefined ? label : `${label} ${of}`
-  const act = async () => {
-    if (isBusy) return
-    setBusy(true)
+  const act = useAction(async () => {
     setError(undefined)
     try {
       await onConfirmed()
@@ -38,10 +36,8 @@ export function Confirm({ label, of, question, children, action, onConfirmed }: 
       announce(strings.done(name))
     } catch (failure) {
       setError(failure)
-    } finally {
-      setBusy(false)
     }
-  }
+  })
   return (
     <DialogTrigger isOpen={isOpen} onOpenChange={setOpen}>
       <Button kind="danger" {...(of !== undefined && { 'aria-label': name })}>

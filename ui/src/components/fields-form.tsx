@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { strings } from '../strings.ts'
 import { announce } from './announce.tsx'
 import { Button } from './button.tsx'
@@ -6,6 +6,7 @@ import { errorOfField, Failure } from './failure.tsx'
 import { Field } from './field.tsx'
 import { type Choice, Picker } from './picker.tsx'
 import { useUnsaved } from './unsaved.ts'
+import { useAction } from './use-action.ts'
 
 type OneField = {
   /** As the API names it: an error that names it stands beside the field. */
@@ -38,8 +39,7 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
   useUnsaved(values)
   const isPassword = (wanted: string) =>
     fields.some(({ name, type }) => name === wanted && type === 'password')
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
+  const submit = useAction(async () => {
     try {
       await run((name) => (isPassword(name) ? values[name] : values[name]?.trim()) ?? '')
       setValues(initial)
@@ -48,7 +48,7 @@ export function FieldsForm({ title, action, fields, run, children }: Props) {
     } catch (refusal) {
       setError(refusal)
     }
-  }
+  })
   const isNamed = fields.some(({ name }) => errorOfField(error, name) !== undefined)
   return (
     <section className="panel" aria-labelledby={id}>

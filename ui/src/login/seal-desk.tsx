@@ -7,6 +7,7 @@ import { strings } from '../strings.ts'
 import { NewKeys } from './new-keys.tsx'
 import { initialize, type MadeKeys, unseal } from './seal-calls.ts'
 import './seal-desk.css'
+import { useAction } from '../components/use-action.ts'
 
 const text = strings.seal
 
@@ -99,8 +100,7 @@ function Initialize({ isShamir, onMade }: InitializeProps) {
   const [shares, setShares] = useState('5')
   const [threshold, setThreshold] = useState('3')
   const [error, setError] = useState<unknown>()
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
+  const submit = useAction(async () => {
     const [all, needed] = [Number(shares), Number(threshold)]
     const body = isShamir
       ? { secret_shares: all, secret_threshold: needed }
@@ -110,7 +110,7 @@ function Initialize({ isShamir, onMade }: InitializeProps) {
     } catch (refusal) {
       setError(refusal)
     }
-  }
+  })
   return (
     <section className="seal" aria-label={text.initialize}>
       <div role="status">

@@ -1,9 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { ApiError } from '../../api/errors.ts'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { type StoredPolicy, writePolicy } from './calls.ts'
@@ -46,8 +47,7 @@ export function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
   const markSaved = useUnsaved(policy)
   const [isStored, setStored] = useState(!isNew)
   const [state, setState] = useState<{ error?: unknown; saved?: boolean; warnings?: readonly string[] }>({})
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
+  const save = useAction(async () => {
     try {
       const answer = await writePolicy({
         params: { path: name },
@@ -61,7 +61,7 @@ export function PolicyText({ name, stored, isNew, mayWrite }: TextProps) {
     } catch (error) {
       setState({ error })
     }
-  }
+  })
   const fault = faultIn(state.error)
   if (name === 'root') return <p className="panel">{text.rootPolicy}</p>
   if (!mayWrite)

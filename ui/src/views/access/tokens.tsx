@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { withEnd } from '../../api/clock.ts'
 import { tidyTokens } from '../../api/tidy.ts'
 import { Button } from '../../components/button.tsx'
@@ -11,6 +11,7 @@ import { Secret } from '../../components/secret.tsx'
 import { Time } from '../../components/time.tsx'
 import { TimeLeft } from '../../components/time-left.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { visible } from '../../components/visible.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -155,8 +156,7 @@ function NewToken() {
     warnings?: readonly string[]
     error?: unknown
   }>({})
-  const create = async (event: FormEvent) => {
-    event.preventDefault()
+  const create = useAction(async () => {
     try {
       const { auth, warnings } = await createToken({
         body: { policies: [...policies], ttl, display_name: name },
@@ -167,7 +167,7 @@ function NewToken() {
     } catch (error) {
       setOutcome({ error })
     }
-  }
+  })
   return (
     <section className="panel" aria-labelledby="new-token">
       <h2 id="new-token">{text.newToken}</h2>

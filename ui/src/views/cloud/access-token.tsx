@@ -1,10 +1,11 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { endAfter } from '../../api/clock.ts'
 import { Button } from '../../components/button.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Secret } from '../../components/secret.tsx'
 import { Time } from '../../components/time.tsx'
+import { useAction } from '../../components/use-action.ts'
 import { strings } from '../../strings.ts'
 
 const text = strings.cloud
@@ -22,15 +23,14 @@ type Props = {
 export function AccessToken({ request, scopes }: Props) {
   const [scope, setScope] = useState(scopes[0] ?? 'https://management.azure.com/.default')
   const [outcome, setOutcome] = useState<{ token?: string; end?: string; error?: unknown }>({})
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
+  const submit = useAction(async () => {
     try {
       const { access_token: token, expires_in: seconds } = (await request(scope.trim())).data
       setOutcome({ token, end: new Date(endAfter(seconds)).toISOString() })
     } catch (error) {
       setOutcome({ error })
     }
-  }
+  })
   const wrongScope = errorOfField(outcome.error, 'scope')
   return (
     <section className="panel" aria-labelledby="access-token">

@@ -1,5 +1,5 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { errorOfField, Failure } from '../../components/failure.tsx'
@@ -7,6 +7,7 @@ import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { isDuration, typedDuration } from '../../components/time.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { strings } from '../../strings.ts'
 import { writeConfig } from './calls.ts'
 
@@ -42,8 +43,7 @@ export function ConfigEditor({ mount, stored, onDone }: Props) {
   const usesSecret = way === '' || way === 'root_creds'
   useUnsaved([values, secret, way])
   const [error, setError] = useState<unknown>()
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
+  const save = useAction(async () => {
     const changed = fields.flatMap((name) =>
       values[name] === before[name] ? [] : [[name, values[name]?.trim() ?? ''] as const],
     )
@@ -65,7 +65,7 @@ export function ConfigEditor({ mount, stored, onDone }: Props) {
     } catch (refusal) {
       setError(refusal)
     }
-  }
+  })
   const named = [...fields, 'client_secret'].some((name) => errorOfField(error, name) !== undefined)
   return (
     <form className="stack" autoComplete="off" onSubmit={(event) => void save(event)}>

@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
+import { useAction } from '../../components/use-action.ts'
 import { strings } from '../../strings.ts'
 import { getCredentials, type Issued } from './calls.ts'
 import { IssuedCredentials } from './issued.tsx'
@@ -20,7 +21,7 @@ export function GetCredentials({ mount, name }: Props) {
   const [waiting, setWaiting] = useState<AbortController>()
   const left = useRef<AbortController>(undefined)
   useEffect(() => () => left.current?.abort(), [])
-  const request = async () => {
+  const request = useAction(async () => {
     const controller = new AbortController()
     left.current = controller
     setWaiting(controller)
@@ -34,7 +35,7 @@ export function GetCredentials({ mount, name }: Props) {
     } finally {
       setWaiting(undefined)
     }
-  }
+  })
   return (
     <section className="panel" aria-labelledby="credentials">
       <h2 id="credentials">{text.credentials}</h2>

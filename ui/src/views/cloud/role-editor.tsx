@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { dataOrNull } from '../../api/errors.ts'
 import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
@@ -8,6 +8,7 @@ import { errorOfField, Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { typedDuration } from '../../components/time.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
 import { useGo } from '../../shell/use-place.tsx'
@@ -94,8 +95,7 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
   const field = (part: keyof Values) => (part === 'roles' || part === 'groups' ? `${kind}_${part}` : part)
   useUnsaved(values)
   const done = () => go({ view: 'cloud', parts: [mount.path, 'roles', name] }, { replace: true })
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
+  const save = useAction(async () => {
     const { roles, groups, pool, ...others } = values
     const common = { ...others, ...(pool !== stored.pool && { pool: Number(pool) }) }
     try {
@@ -116,7 +116,7 @@ function Form({ mount, name, stored }: Props & { readonly stored: Values }) {
     } catch (refusal) {
       setError(refusal)
     }
-  }
+  })
   const input = (part: keyof Values, rows?: number) => (
     <Field
       label={text.roleFields[part]}

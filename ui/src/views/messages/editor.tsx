@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import {
   createMessage,
   type MessageInput,
@@ -13,6 +13,7 @@ import { Button } from '../../components/button.tsx'
 import { EmptyState } from '../../components/empty-state.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { useSettled } from '../../components/use-settled.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -59,8 +60,7 @@ function Form({ stored, id, rights }: FormProps & { readonly rights: Rights }) {
   const inputs = inputsOf(draft, stored, pair)
   const sides = sidesOf(draft.shown)
   const checked = useChecked(inputs[draft.shown === 'before' ? 'before' : 'after'])
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
+  const save = useAction(async () => {
     try {
       const saved = await saveMessages(stored, inputs)
       await Promise.all([['messages'], ['message']].map((queryKey) => client.invalidateQueries({ queryKey })))
@@ -69,7 +69,7 @@ function Form({ stored, id, rights }: FormProps & { readonly rights: Rights }) {
     } catch (refusal) {
       setError(refusal)
     }
-  }
+  })
   const set = (change: Partial<Draft>) => setDraft((before) => ({ ...before, ...change }))
   return (
     <>

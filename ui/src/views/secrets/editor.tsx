@@ -1,8 +1,9 @@
-import { type FormEvent, useEffect, useState } from 'react'
+import { useEffect, useState } from 'react'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { strings } from '../../strings.ts'
 import type { Generate, Values } from './calls.ts'
 import { EditorRow } from './editor-row.tsx'
@@ -33,7 +34,6 @@ export function Editor({ before, generate, submit, onSave, onCancel }: Props) {
   const [json, setJson] = useState<string>()
   const [isShown, setShown] = useState(false)
   const [error, setError] = useState<unknown>()
-  const [isBusy, setBusy] = useState(false)
   useEffect(() => {
     if (!isShown) return
     const timer = setTimeout(() => setShown(false), shownMs)
@@ -46,19 +46,15 @@ export function Editor({ before, generate, submit, onSave, onCancel }: Props) {
   const markSaved = useUnsaved(isWrong ? null : [parsed ?? valuesOf(rows), generateOf(rows)])
   const change = (id: number, changed: Partial<Row>) =>
     setRows(rows.map((row) => (row.id === id ? { ...row, ...changed } : row)))
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
-    if (isBusy || isWrong) return
-    setBusy(true)
+  const save = useAction(async () => {
+    if (isWrong) return
     try {
       await onSave(parsed ?? valuesOf(rows), generateOf(rows))
       markSaved()
     } catch (failure) {
       setError(failure)
-    } finally {
-      setBusy(false)
     }
-  }
+  })
   const switchForm = () => {
     const made = rows.filter((row) => row.made !== undefined)
     if (parsed === undefined) setJson(JSON.stringify(valuesOf(rows), undefined, 2))

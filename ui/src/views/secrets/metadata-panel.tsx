@@ -1,10 +1,11 @@
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Time } from '../../components/time.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { visible } from '../../components/visible.ts'
 import { strings } from '../../strings.ts'
 import { type Metadata, readMetadata, writeMetadata } from './calls.ts'
@@ -86,8 +87,7 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
     custom_metadata: recordOf(notes),
   }
   useUnsaved([maxVersions, after, isCasRequired, notes])
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
+  const save = useAction(async () => {
     try {
       await writeMetadata({
         params: place.params,
@@ -105,7 +105,7 @@ function Settings({ place, metadata, onDone }: SettingsProps) {
       setError(isConflict ? undefined : failure)
       if (isConflict) setTheirs((await readMetadata({ params: place.params })).data)
     }
-  }
+  })
   const takeTheirs = async () => {
     await place.changed()
     onDone()

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { ifRefused } from '../../api/errors.ts'
 import { leasesBelow } from '../../api/leases.ts'
 import { tuneAuth } from '../../api/logins.ts'
@@ -10,6 +10,7 @@ import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { typedDuration } from '../../components/time.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { ObjectHistory } from '../../history/object-history.tsx'
 import { useReach } from '../../shell/acl.ts'
@@ -142,8 +143,7 @@ function Tune({ kind, path, mount }: Props) {
   const [visibility, setVisibility] = useState(mount.config.listing_visibility ?? 'hidden')
   const [outcome, setOutcome] = useState<{ error?: unknown; saved?: boolean }>({})
   const markSaved = useUnsaved([description, ttl, maxTtl, visibility])
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
+  const save = useAction(async () => {
     const body = {
       description,
       default_lease_ttl: ttl,
@@ -158,7 +158,7 @@ function Tune({ kind, path, mount }: Props) {
     } catch (error) {
       setOutcome({ error })
     }
-  }
+  })
   return (
     <section className="panel" aria-labelledby="tune">
       <h2 id="tune">{text.tune}</h2>
@@ -193,8 +193,7 @@ function Move({ kind, path }: { readonly kind: Kind; readonly path: string }) {
   const [to, setTo] = useState('')
   const [status, setStatus] = useState('')
   const [error, setError] = useState<unknown>()
-  const start = async (event: FormEvent) => {
-    event.preventDefault()
+  const start = useAction(async () => {
     const prefix = kind === 'secrets' ? '' : 'auth/'
     const target = `${to.trim().replace(/\/$/, '')}/`
     try {
@@ -212,7 +211,7 @@ function Move({ kind, path }: { readonly kind: Kind; readonly path: string }) {
       setStatus('')
       setError(failure)
     }
-  }
+  })
   return (
     <section className="panel" aria-labelledby="move">
       <h2 id="move">{text.move}</h2>

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -7,6 +7,7 @@ import { Field } from '../../components/field.tsx'
 import { Select } from '../../components/select.tsx'
 import { type Column, Table } from '../../components/table.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { useReach } from '../../shell/acl.ts'
 import { mayWrite } from '../../shell/grants.ts'
@@ -100,9 +101,7 @@ function Enable({ kind }: { readonly kind: Kind }) {
   useUnsaved([path, description])
   const [error, setError] = useState<unknown>()
   const { reaches } = useReach()
-  if (!reaches(callPath(kind, ''), mayEnable[kind])) return null
-  const enable = async (event: FormEvent) => {
-    event.preventDefault()
+  const enable = useAction(async () => {
     const call = kind === 'secrets' ? enableSecrets : enableAuth
     try {
       await call({ params: { path: path.trim() }, body: { type, description } })
@@ -113,7 +112,8 @@ function Enable({ kind }: { readonly kind: Kind }) {
     } catch (refusal) {
       setError(refusal)
     }
-  }
+  })
+  if (!reaches(callPath(kind, ''), mayEnable[kind])) return null
   return (
     <section className="panel" aria-labelledby="enable">
       <h2 id="enable">{text.enable[kind]}</h2>

@@ -1,5 +1,5 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
-import { type FormEvent, useState } from 'react'
+import { useState } from 'react'
 import { dataOrNull } from '../../api/errors.ts'
 import { announce } from '../../components/announce.tsx'
 import { Button } from '../../components/button.tsx'
@@ -9,6 +9,7 @@ import { Failure } from '../../components/failure.tsx'
 import { Field } from '../../components/field.tsx'
 import { Table } from '../../components/table.tsx'
 import { useUnsaved } from '../../components/unsaved.ts'
+import { useAction } from '../../components/use-action.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { addressOfNamespace, useNamespace } from '../../session/namespace.ts'
 import { useReach } from '../../shell/acl.ts'
@@ -107,8 +108,7 @@ function Create({ changed }: ChangeProps) {
   const [name, setName] = useState('')
   useUnsaved(name)
   const [error, setError] = useState<unknown>()
-  const create = async (event: FormEvent) => {
-    event.preventDefault()
+  const create = useAction(async () => {
     try {
       await createNamespace({ params: { path: name.trim() } })
       setName('')
@@ -118,7 +118,7 @@ function Create({ changed }: ChangeProps) {
     } catch (refusal) {
       setError(refusal)
     }
-  }
+  })
   return (
     <section className="panel" aria-labelledby="new-namespace">
       <h2 id="new-namespace">{text.newNamespace}</h2>

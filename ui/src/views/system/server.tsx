@@ -5,6 +5,7 @@ import { Button } from '../../components/button.tsx'
 import { Confirm } from '../../components/confirm.tsx'
 import { Failure } from '../../components/failure.tsx'
 import { Time } from '../../components/time.tsx'
+import { useAction } from '../../components/use-action.ts'
 import { ViewHeader } from '../../components/view-header.tsx'
 import { session } from '../../session/session.ts'
 import { useCapabilities } from '../../shell/capabilities.ts'
@@ -29,7 +30,7 @@ export function Server() {
       return { state, status, key: key.data }
     },
   })
-  const rotateNow = async () => {
+  const rotateNow = useAction(async () => {
     try {
       await rotate({})
       setFailure(undefined)
@@ -37,7 +38,7 @@ export function Server() {
     } catch (refusal) {
       setFailure(refusal)
     }
-  }
+  })
   const may = (path: string) => can(path, 'update') && can(path, 'sudo')
   return (
     <>

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { parseJson } from '../../api/json.ts'
 import { Button } from '../../components/button.tsx'
 import { Failure } from '../../components/failure.tsx'
@@ -11,6 +11,7 @@ import { type Can, useCapabilities } from '../../shell/capabilities.ts'
 import { strings } from '../../strings.ts'
 import { hash, lookUp, randomBytes, unwrap, wrap } from './calls.ts'
 import './tools.css'
+import { useAction } from '../../components/use-action.ts'
 
 const text = strings.tools
 
@@ -63,14 +64,13 @@ type ToolProps<Result> = {
 function Tool<Result>({ title, about, action, run, children, shown }: ToolProps<Result>) {
   const id = useId()
   const [outcome, setOutcome] = useState<{ readonly result?: Result; readonly error?: unknown }>({})
-  const submit = async (event: FormEvent) => {
-    event.preventDefault()
+  const submit = useAction(async () => {
     try {
       setOutcome({ result: await run() })
     } catch (error) {
       setOutcome({ error })
     }
-  }
+  })
   return (
     <section className="panel" aria-labelledby={id}>
       <h2 id={id}>{title}</h2>

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useId, useState } from 'react'
+import { type ReactNode, useId, useState } from 'react'
 import { Button } from '../../../components/button.tsx'
 import { errorOfField, Failure } from '../../../components/failure.tsx'
 import { FindingText } from '../../../components/fields.tsx'
@@ -18,6 +18,7 @@ import {
 import { type TryOut, useWhatIf } from './use-what-if.ts'
 import { WhatIfReport } from './what-if-report.tsx'
 import './editor.css'
+import { useAction } from '../../../components/use-action.ts'
 
 const text = strings.logins.editor
 
@@ -86,8 +87,7 @@ export function ObjectEditor({
     }))
     setApplied(applied + 1)
   }
-  const save = async (event: FormEvent) => {
-    event.preventDefault()
+  const save = useAction(async () => {
     setError(undefined)
     try {
       if (body.problem !== undefined) throw new Error(body.problem)
@@ -98,7 +98,7 @@ export function ObjectEditor({
     } catch (failure) {
       setError(failure)
     }
-  }
+  })
   const findings = (report?.lint.after ?? []).filter(({ code }) => code !== ofPartialWrites)
   const shown = specs.filter((spec) => isShown(spec, form))
   const inputOf = (spec: FieldSpec) => (
