@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { fileURLToPath } from 'node:url'
 import type { BrowserContextOptions, Page } from 'playwright-core'
-import { expect } from 'vitest'
+import { afterAll, afterEach, expect } from 'vitest'
 import { openedBrowser } from '../browser/browser.ts'
 
 export type UiPage = AsyncDisposable & {
@@ -88,6 +88,33 @@ async function giveBack(page: Page, quiet: string): Promise<void> {
  */
 export const goTo = (page: Page, place: string): Promise<unknown> =>
   page.evaluate(`location.hash = ${JSON.stringify(`#/${place}`)}`)
+
+/**
+ * One page for the tests of a file, each of which begins at a place of its own, when nothing of the one before is shown.
+ * A test that fails may leave a dialog or a form behind: the next one gets a new page. A test that ends with something
+ * unsaved opens a page for itself.
+ */
+export function sharedPage(url: () => string, token = 'root'): (place: string) => Promise<UiPage> {
+  let opened: UiPage | undefined
+  const close = async (): Promise<void> => {
+    await opened?.[Symbol.asyncDispose]()
+    opened = undefined
+  }
+  afterEach(async ({ task }) => {
+    if (task.result?.state === 'fail') await close()
+  })
+  afterAll(close)
+  return async (place) => {
+    if (opened === undefined) {
+      opened = await openAs(`${url()}/ui/#/${place}`, token)
+      return opened
+    }
+    await goTo(opened.page, 'nowhere')
+    await opened.page.getByText('There is no such place').waitFor()
+    await goTo(opened.page, place)
+    return opened
+  }
+}
 
 /** Logs in at the tab for tokens. */
 export async function logIn(page: Page, token: string): Promise<void> {
