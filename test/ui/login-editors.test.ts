@@ -29,7 +29,6 @@ beforeAll(async () => {
   fixture = await openLoginFixture()
   mounts = await makeMounts()
 })
-// the page is left before the server ends
 afterAll(() => fixture[Symbol.asyncDispose]())
 const visit = sharedPage(() => fixture.server.url)
 

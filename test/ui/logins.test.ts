@@ -1,10 +1,22 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type LoginFixture, openLoginFixture } from '../plugins/jwt-auth/explain/fixture.ts'
-import { expectAccessible, openAs } from './pages.ts'
+import { expectAccessible, openAs, sharedPage } from './pages.ts'
 
 let fixture: LoginFixture
 let mount: string
+// an open page does not see at once which mounts are new
+let mounts: Awaited<ReturnType<typeof makeMounts>>
 const markup = '<img src=x onerror="window.ran = 1">'
+
+async function makeMounts() {
+  const client = { oidc_client_id: 'gatehouse', oidc_client_secret: 'hush' }
+  return {
+    switched: await fixture.mount({ config: { default_role: 'other', token_max_lifetime: '1h' } }),
+    withClient: await fixture.mount({ config: { ...client, oidc_discovery_url: fixture.issuer.url } }),
+    withoutIssuer: await fixture.mount({ config: { bound_issuer: '' } }),
+    withProvider: await fixture.mount({ config: { provider_config: { provider: 'azure' } } }),
+  }
+}
 
 beforeAll(async () => {
   fixture = await openLoginFixture()
@@ -14,12 +26,29 @@ beforeAll(async () => {
   await fixture.login(mount, { jwt: await fixture.sign() })
   await fixture.login(mount, { jwt: await fixture.sign({ aud: markup }) })
   await fixture.login(mount, { role: markup, jwt: await fixture.sign() })
+  mounts = await makeMounts()
 })
 afterAll(() => fixture[Symbol.asyncDispose]())
+const visit = sharedPage(() => fixture.server.url)
+
+test('somebody who may not write the configuration sees the setting without a switch', async () => {
+  await fixture.root.write('sys/policies/acl/role-readers', {
+    policy: `path "auth/${mount}/*" { capabilities = ["read", "list"] }`,
+  })
+  const made = await fixture.root.write('auth/token/create', { policies: ['role-readers'] })
+  await using opened = await openAs(
+    `${fixture.server.url}/ui/#/logins/${mount}/roles/ci`,
+    String(made.body.auth?.client_token),
+  )
+  const { page } = opened
+
+  await page.getByText('Off for this mount.').waitFor()
+
+  expect(await page.getByRole('button', { name: 'Accept JWTs as tokens' }).count()).toBe(0)
+})
 
 test('an operator picks a failed login and sees its checks, the first failing one, and what to change', async () => {
-  await using opened = await openAs(`${fixture.server.url}/ui/`, 'root')
-  const { page, complaints } = opened
+  const { page, complaints } = await visit('home')
   await page.getByRole('link', { name: 'Logins' }).click()
   await page.getByRole('link', { name: `${mount}/` }).click()
   const table = page.getByRole('table', { name: 'Failed logins' })
@@ -49,8 +78,7 @@ test('an operator picks a failed login and sees its checks, the first failing on
 })
 
 test('a JWT is decoded in the browser, sent to the explanation only, and kept nowhere', async () => {
-  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/explain`, 'root')
-  const { page, complaints, requested } = opened
+  const { page, complaints, requested } = await visit(`logins/${mount}/explain`)
   const jwt = await fixture.sign({ aud: 'GATEHOUSE', name: markup })
   const posted: string[] = []
   page.on('request', (request) => {
@@ -74,8 +102,7 @@ test('a JWT is decoded in the browser, sent to the explanation only, and kept no
 })
 
 test('roles have what the linter says beside the field, and the status says where keys come from', async () => {
-  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${mount}/roles/ci`, 'root')
-  const { page, complaints } = opened
+  const { page, complaints } = await visit(`logins/${mount}/roles/ci`)
 
   await page.getByRole('region', { name: 'ci' }).getByText('bound_audiences').waitFor()
   await expectAccessible(page)
@@ -87,7 +114,7 @@ test('roles have what the linter says beside the field, and the status says wher
 })
 
 test('the page of a role says what a JWT as the token means, and the switch changes that setting alone', async () => {
-  const own = await fixture.mount({ config: { default_role: 'other', token_max_lifetime: '1h' } })
+  const own = mounts.switched
   const config = async () => (await fixture.root.read(`auth/${own}/config`)).body.data
   const before = await config()
   const jwt = await fixture.sign()
@@ -97,8 +124,7 @@ test('the page of a role says what a JWT as the token means, and the switch chan
         .as(jwt)
         .call('GET', 'auth/token/lookup-self', undefined, { headers: { 'X-Gatehouse-Role': 'ci' } })
     ).status
-  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${own}/roles/ci`, 'root')
-  const { page, complaints } = opened
+  const { page, complaints } = await visit(`logins/${own}/roles/ci`)
   const panel = page.getByRole('region', { name: 'A JWT as the token' })
   await panel.getByText('Off for this mount.').waitFor()
   await panel.getByText('one that is made for longer than 1 h is refused').waitFor()
@@ -122,10 +148,8 @@ test('the page of a role says what a JWT as the token means, and the switch chan
 })
 
 test('the switch asks for a client secret, which nobody can read, and shows why the server refuses', async () => {
-  const client = { oidc_client_id: 'gatehouse', oidc_client_secret: 'hush' }
-  const own = await fixture.mount({ config: { ...client, oidc_discovery_url: fixture.issuer.url } })
-  await using opened = await openAs(`${fixture.server.url}/ui/#/logins/${own}/roles/ci`, 'root')
-  const { page } = opened
+  const own = mounts.withClient
+  const { page } = await visit(`logins/${own}/roles/ci`)
   const panel = page.getByRole('region', { name: 'A JWT as the token' })
 
   await panel.getByRole('button', { name: 'Accept JWTs as tokens' }).click()
@@ -142,35 +166,13 @@ test('the switch asks for a client secret, which nobody can read, and shows why 
 })
 
 test('there is no switch where the mount has no bound_issuer, or the settings of a provider may be secret', async () => {
-  const mounts = [
-    [await fixture.mount({ config: { bound_issuer: '' } }), 'the configuration needs bound_issuer'],
-    [
-      await fixture.mount({ config: { provider_config: { provider: 'azure' } } }),
-      'write all of it anew with accept_as_token',
-    ],
-  ] as const
-  await using opened = await openAs(`${fixture.server.url}/ui/`, 'root')
-  const { page } = opened
-  for (const [own, said] of mounts) {
-    await page.goto(`${fixture.server.url}/ui/#/logins/${own}/roles/ci`)
+  for (const [own, said] of [
+    [mounts.withoutIssuer, 'the configuration needs bound_issuer'],
+    [mounts.withProvider, 'write all of it anew with accept_as_token'],
+  ] as const) {
+    const { page } = await visit(`logins/${own}/roles/ci`)
     await page.getByRole('region', { name: 'A JWT as the token' }).getByText(said).waitFor()
 
     expect(await page.getByRole('button', { name: 'Accept JWTs as tokens' }).count()).toBe(0)
   }
-})
-
-test('somebody who may not write the configuration sees the setting without a switch', async () => {
-  await fixture.root.write('sys/policies/acl/role-readers', {
-    policy: `path "auth/${mount}/*" { capabilities = ["read", "list"] }`,
-  })
-  const made = await fixture.root.write('auth/token/create', { policies: ['role-readers'] })
-  await using opened = await openAs(
-    `${fixture.server.url}/ui/#/logins/${mount}/roles/ci`,
-    String(made.body.auth?.client_token),
-  )
-  const { page } = opened
-
-  await page.getByText('Off for this mount.').waitFor()
-
-  expect(await page.getByRole('button', { name: 'Accept JWTs as tokens' }).count()).toBe(0)
 })

@@ -90,9 +90,9 @@ export const goTo = (page: Page, place: string): Promise<unknown> =>
   page.evaluate(`location.hash = ${JSON.stringify(`#/${place}`)}`)
 
 /**
- * One page for the tests of a file, each of which begins at a place of its own, when nothing of the one before is shown.
- * A test that fails may leave a dialog or a form behind: the next one gets a new page. A test that ends with something
- * unsaved opens a page for itself.
+ * One page for the tests of a file. Each begins at its own place, after nothing of the former test is shown. A failed
+ * test may leave a dialog or a form: the next one gets a new page. A test that ends with something unsaved, or routes
+ * calls, opens a page of its own. Such tests come first in a file: then one tab is enough.
  */
 export function sharedPage(url: () => string, token = 'root'): (place: string) => Promise<UiPage> {
   let opened: UiPage | undefined

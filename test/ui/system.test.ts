@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-import { expectAccessible, openAs } from './pages.ts'
+import { expectAccessible, openAs, sharedPage } from './pages.ts'
 
 let server: TestServer
 let auditFolder: Awaited<ReturnType<typeof temporaryFolder>>
@@ -33,14 +33,67 @@ afterAll(async () => {
   await auditFolder[Symbol.asyncDispose]()
 })
 
+const visit = sharedPage(() => server.url)
+
 async function open(policy: string, place = '') {
   const made = await server.root.write('auth/token/create', { policies: [policy] })
   return openAs(`${server.url}/ui/#/system${place}`, String(made.body.auth?.client_token))
 }
 
+test('who may enable mounts below one path is offered the form, where the rules do not ask for more', async () => {
+  await using opened = await open('mounter')
+  const { page } = opened
+  await page.getByRole('combobox', { name: 'Type' }).selectOption('kv-v2')
+  await page.getByRole('textbox', { name: 'Path' }).pressSequentially('teams/a')
+  await page.getByRole('button', { name: 'Enable' }).click()
+  await page.getByRole('heading', { name: 'teams/a/' }).waitFor()
+  await page.goto(`${server.url}/ui/#/system/logins`)
+  await page.getByRole('row', { name: /^token\// }).waitFor()
+
+  // the mount of a login method asks for `sudo` too
+  expect(await page.getByRole('button', { name: 'Enable' }).count()).toBe(0)
+})
+
+test('who may read sees what is there, and no buttons', async () => {
+  await using opened = await open('auditor')
+  const { page } = opened
+  await page.getByRole('row', { name: /^cubbyhole\// }).waitFor()
+
+  expect(
+    await page
+      .getByRole('main')
+      .getByRole('button', { name: /Enable|Disable|Move/ })
+      .count(),
+  ).toBe(0)
+  expect(await page.getByRole('link', { name: 'Namespaces' }).count()).toBe(0)
+})
+
+test('what asks for sudo is absent without it', async () => {
+  await using opened = await open('no-sudo', '/server')
+  const { page } = opened
+  const refused: string[] = []
+  page.on('response', (answer) => {
+    if (answer.status() === 403) refused.push(answer.url())
+  })
+  await page.getByRole('heading', { name: 'Server', exact: true }).waitFor()
+  await page.locator('dl.facts').waitFor()
+  expect(await page.getByRole('button', { name: /^(?:Rotate the key|Seal)$/ }).count()).toBe(0)
+  expect(await page.getByRole('link', { name: 'Audit devices' }).count()).toBe(0)
+  expect(await page.getByRole('link', { name: 'Leases', exact: true }).count()).toBe(0)
+
+  await page.getByRole('link', { name: 'Secrets engines' }).click()
+  await page.getByRole('main').getByRole('link', { name: 'cloud/' }).click()
+  await page.getByRole('heading', { name: 'Tune' }).waitFor()
+  expect(await page.getByRole('heading', { name: 'Move' }).count()).toBe(0)
+
+  await page.getByRole('link', { name: 'Cloud credentials', exact: true }).click()
+  await page.getByRole('link', { name: 'Who is' }).waitFor()
+  expect(await page.getByRole('link', { name: 'Live leases' }).count()).toBe(0)
+  expect(refused).toEqual([])
+})
+
 test('an operator enables, tunes, moves and disables a mount', async () => {
-  await using opened = await open('root')
-  const { page, complaints } = opened
+  const { page, complaints } = await visit('system')
   await page.getByRole('combobox', { name: 'Type' }).selectOption('kv-v2')
   await page.getByRole('textbox', { name: 'Path' }).pressSequentially('apps')
   await page.getByRole('button', { name: 'Enable' }).click()
@@ -74,8 +127,7 @@ test('an operator enables, tunes, moves and disables a mount', async () => {
 })
 
 test('an operator creates and deletes a namespace, and sees limits, devices and the key', async () => {
-  await using opened = await open('root', '/namespaces')
-  const { page } = opened
+  const { page } = await visit('system/namespaces')
   await page.getByText('No namespaces here').waitFor()
   await page.getByRole('textbox', { name: 'Name' }).fill('team-a')
   await page.getByRole('button', { name: 'Create' }).click()
@@ -128,56 +180,4 @@ test('an operator creates and deletes a namespace, and sees limits, devices and 
   await page.getByRole('button', { name: 'Rotate the key' }).click()
   // the number of encryptions, which stands below it, may be 2 as well
   await page.locator('dt', { hasText: 'Key number' }).locator('+ dd', { hasText: /^2$/ }).waitFor()
-})
-
-test('who may enable mounts below one path is offered the form, where the rules do not ask for more', async () => {
-  await using opened = await open('mounter')
-  const { page } = opened
-  await page.getByRole('combobox', { name: 'Type' }).selectOption('kv-v2')
-  await page.getByRole('textbox', { name: 'Path' }).pressSequentially('teams/a')
-  await page.getByRole('button', { name: 'Enable' }).click()
-  await page.getByRole('heading', { name: 'teams/a/' }).waitFor()
-  await page.goto(`${server.url}/ui/#/system/logins`)
-  await page.getByRole('row', { name: /^token\// }).waitFor()
-
-  // the mount of a login method asks for `sudo` too
-  expect(await page.getByRole('button', { name: 'Enable' }).count()).toBe(0)
-})
-
-test('who may read sees what is there, and no buttons', async () => {
-  await using opened = await open('auditor')
-  const { page } = opened
-  await page.getByRole('row', { name: /^cubbyhole\// }).waitFor()
-
-  expect(
-    await page
-      .getByRole('main')
-      .getByRole('button', { name: /Enable|Disable|Move/ })
-      .count(),
-  ).toBe(0)
-  expect(await page.getByRole('link', { name: 'Namespaces' }).count()).toBe(0)
-})
-
-test('what asks for sudo is absent without it', async () => {
-  await using opened = await open('no-sudo', '/server')
-  const { page } = opened
-  const refused: string[] = []
-  page.on('response', (answer) => {
-    if (answer.status() === 403) refused.push(answer.url())
-  })
-  await page.getByRole('heading', { name: 'Server', exact: true }).waitFor()
-  await page.locator('dl.facts').waitFor()
-  expect(await page.getByRole('button', { name: /^(?:Rotate the key|Seal)$/ }).count()).toBe(0)
-  expect(await page.getByRole('link', { name: 'Audit devices' }).count()).toBe(0)
-  expect(await page.getByRole('link', { name: 'Leases', exact: true }).count()).toBe(0)
-
-  await page.getByRole('link', { name: 'Secrets engines' }).click()
-  await page.getByRole('main').getByRole('link', { name: 'cloud/' }).click()
-  await page.getByRole('heading', { name: 'Tune' }).waitFor()
-  expect(await page.getByRole('heading', { name: 'Move' }).count()).toBe(0)
-
-  await page.getByRole('link', { name: 'Cloud credentials', exact: true }).click()
-  await page.getByRole('link', { name: 'Who is' }).waitFor()
-  expect(await page.getByRole('link', { name: 'Live leases' }).count()).toBe(0)
-  expect(refused).toEqual([])
 })
