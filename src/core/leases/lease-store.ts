@@ -186,7 +186,7 @@ export class LeaseStore implements AsyncDisposable {
       }
       const areMany = count > warnAbove
       if (areMany && !wereMany)
-        log.warn({ event: 'many_leases', above: warnAbove }, 'the number of leases is unusually large')
+        log.warn({ event: 'many_leases', count }, 'the number of leases is unusually large')
       wereMany = areMany
       await wait(countMs, ended)
     }
