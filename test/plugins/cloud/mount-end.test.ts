@@ -1,11 +1,14 @@
 import { expect, test } from 'vitest'
-import { type CloudFixture, startCloudFixture } from './cloud-fixture.ts'
+import type { CloudFixture } from './cloud-fixture.ts'
+import { renewedFixture } from './renewed-fixture.ts'
+
+const renewed = renewedFixture()
 
 const foo = '[{"group_name":"foo"}]'
 const alive = ({ directory }: CloudFixture) => directory.inventory().filter(({ deleted }) => !deleted)
 
 test('disabling a mount deletes its roles and their persisted applications', async () => {
-  await using fixture = await startCloudFixture()
+  const fixture = renewed()
   await fixture.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
   await fixture.root.write('cloud/roles/plain', { cloud_groups: foo })
   await fixture.root.write('azure/roles/other', { persist_app: true, azure_groups: foo })
@@ -20,7 +23,7 @@ test('disabling a mount deletes its roles and their persisted applications', asy
 })
 
 test.each(['sys/mounts/cloud', 'cloud/config'])('DELETE %s removes a pending root secret', async (path) => {
-  await using fixture = await startCloudFixture()
+  const fixture = renewed()
   await fixture.root.write('cloud/rotate-root')
   const passwords = () => alive(fixture).filter(({ kind }) => kind === 'password')
   expect(passwords()).toHaveLength(1)
@@ -43,7 +46,7 @@ test.each(['sys/mounts/cloud', 'cloud/config'])('DELETE %s removes a pending roo
 })
 
 test('deleting a namespace disables its mounts', async () => {
-  await using fixture = await startCloudFixture()
+  const fixture = renewed()
   await fixture.root.write('sys/namespaces/team', {})
   await fixture.root.write('team/sys/mounts/clouds', { type: 'azure' })
   await fixture.root.write('team/clouds/config', fixture.config())
@@ -57,7 +60,7 @@ test('deleting a namespace disables its mounts', async () => {
 })
 
 test('an application that cannot be removed does not stop the mount from being disabled', async () => {
-  await using fixture = await startCloudFixture()
+  const fixture = renewed()
   await fixture.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
   fixture.directory.fault({
     kind: 'status',
@@ -73,7 +76,7 @@ test('an application that cannot be removed does not stop the mount from being d
 })
 
 test('a moved mount keeps its configuration, roles and persisted applications', async () => {
-  await using fixture = await startCloudFixture()
+  const fixture = renewed()
   await fixture.root.write('cloud/roles/kept', { persist_app: true, cloud_groups: foo })
   const before = alive(fixture)
 

@@ -37,6 +37,8 @@ async function renew(
       return (await root.delete(`sys/mounts/${path}`)).status === 204
     })
   for (const { kind, id, deleted } of directory.inventory())
+    if (kind === 'role-assignment' || (kind === 'application' && !deleted)) directory.admin.remove(id)
+  for (const { kind, id, deleted } of directory.inventory())
     if (deleted && (kind === 'application' || kind === 'service-principal')) directory.admin.purge(id)
   for (const type of ['cloud', 'azure']) {
     await root.write(`sys/mounts/${type}`, { type })

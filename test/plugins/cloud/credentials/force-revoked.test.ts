@@ -1,5 +1,5 @@
 import pino from 'pino'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 import {
   aCredential,
@@ -11,17 +11,18 @@ import {
   until,
   works,
 } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 
+let lines: Record<string, unknown>[] = []
+const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
+const renewed = renewedFixture(() => startCloudFixture({ log }))
 let fixture: CloudFixture
-let lines: Record<string, unknown>[]
 
 beforeEach(async () => {
+  fixture = renewed()
   lines = []
-  const log = pino({}, { write: (line: string) => void lines.push(JSON.parse(line)) })
-  fixture = await startCloudFixture({ log })
   await aRole(fixture, 'ci', { ttl: 600 })
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const everyRemoval = [
   'deleteRoleAssignment',

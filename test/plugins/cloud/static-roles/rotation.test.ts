@@ -1,6 +1,7 @@
 import { pino } from 'pino'
 import { expect, test } from 'vitest'
 import { cleared, debris, status, until } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 import {
   anApplication,
   aStaticRole,
@@ -16,10 +17,12 @@ import {
   succeed,
 } from './static-role-steps.ts'
 
+const renewed = renewedFixture(startStaticFixture)
+
 const seconds = (time: unknown) => Date.parse(String(time)) / 1000
 
 test('a password is rotated when its period is over, once, and works again', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const application = await aStaticRole(fixture, 'period', { rotation_period: '24h' })
   const first = await passwordOf(fixture.root, 'period')
   fixture.clock.advance(day - 1)
@@ -77,7 +80,7 @@ test('a rotation that fails is tried again within the window only', async () => 
 })
 
 test('with automatic rotation disabled, only a request rotates', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   await aStaticRole(fixture, 'manual', { rotation_period: '1h', disable_automated_rotation: true })
   const first = await passwordOf(fixture.root, 'manual')
   await aStaticRole(fixture, 'beside', { rotation_period: '1h' })
@@ -93,7 +96,7 @@ test('with automatic rotation disabled, only a request rotates', async () => {
 })
 
 test('a rotation that fails is tried again after 15 s, then 30 s; reads say so once the password has ended', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const application = await aStaticRole(fixture, 'failing', { rotation_period: '1h' })
   fixture.directory.fault(
     status('addApplicationPassword', 403, { code: 'Authorization_RequestDenied', times: null }),
@@ -127,7 +130,7 @@ test('a rotation that fails is tried again after 15 s, then 30 s; reads say so o
 })
 
 test('a new password is in use only once the login service has accepted it', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const application = await aStaticRole(fixture, 'slow')
   const first = await passwordOf(fixture.root, 'slow')
   fixture.directory.change({ delaySeconds: { secretToToken: 90 }, replicas: 3 })
@@ -141,7 +144,7 @@ test('a new password is in use only once the login service has accepted it', asy
 })
 
 test('a password that is never accepted is removed after ten minutes, and the current one stays', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const application = await aStaticRole(fixture, 'never')
   const first = await passwordOf(fixture.root, 'never')
   fixture.directory.change({ delaySeconds: { secretToToken: 3600 } })
@@ -155,7 +158,7 @@ test('a password that is never accepted is removed after ten minutes, and the cu
 })
 
 test('a refusal of the application, not of its password, counts after ten minutes and is told', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const application = await aStaticRole(fixture, 'barred')
   const first = await passwordOf(fixture.root, 'barred')
   fixture.directory.admin.remove(application.servicePrincipalId)
@@ -184,7 +187,7 @@ test('a request for a rotation is answered while its proof goes on', async () =>
 })
 
 test('an application without room for a password loses those of the engine that have ended', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const application = await aStaticRole(fixture, 'full', { rotation_grace_period: -1 })
   const ended = fixture.directory.admin.addPassword(application.id, {
     displayName: 'gatehouse-old-1',
@@ -200,7 +203,7 @@ test('an application without room for a password loses those of the engine that 
 })
 
 test('an application for personal accounts, which has room for two passwords, is rotated again and again', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const application = fixture.directory.admin.addApplication({
     displayName: 'personal',
     signInAudience: 'AzureADandPersonalMicrosoftAccount',
@@ -216,7 +219,7 @@ test('an application for personal accounts, which has room for two passwords, is
 })
 
 test('no more than four passwords of a mount are made at a time, and all roles get theirs', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const names = Array.from({ length: 12 }, (_, at) => `many-${at}`)
   const applications = await Promise.all(
     names.map((name) => aStaticRole(fixture, name, { rotation_period: '1h', rotation_grace_period: -1 })),
@@ -327,7 +330,7 @@ test('a mount that is removed takes its passwords in their grace period along, a
 })
 
 test('the application of the engine is out of reach, also if it becomes that later', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const { appId } = await aStaticRole(fixture, 'grown')
   const { client_secret } = await passwordOf(fixture.root, 'grown')
   succeed(await fixture.root.write('cloud/config', { client_id: appId, client_secret }), 204)
@@ -344,7 +347,7 @@ test('the application of the engine is out of reach, also if it becomes that lat
 })
 
 test('whois finds the static role of a client id', async () => {
-  await using fixture = await startStaticFixture()
+  const fixture = renewed()
   const { appId } = await aStaticRole(fixture, 'known')
   const { expiration } = await passwordOf(fixture.root, 'known')
 
