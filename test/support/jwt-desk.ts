@@ -1,6 +1,7 @@
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
+import { borrowServer } from './borrowed-server.ts'
 import type { Answer, Client } from './client.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from './start-server.ts'
+import type { TestServer, TestServerOptions } from './start-server.ts'
 
 export type Headers = Record<string, string | readonly string[]>
 
@@ -45,8 +46,11 @@ export type DeskOptions = TestServerOptions & { now?: () => number }
  * A server with a mount `auth/jwt` with one key and the role `dev`, which may use the secrets at `kv/`: there is one at
  * `kv/x`.
  */
-export async function openJwtDesk({ now = Date.now, ...options }: DeskOptions = {}): Promise<JwtDesk> {
-  const server = await startTestServer(options)
+export const openJwtDesk = async ({ now, ...options }: DeskOptions = {}): Promise<JwtDesk> =>
+  jwtDeskOn(await borrowServer(options), now)
+
+/** The same on a server with an empty mount `auth/jwt` and without a mount `kv`. */
+export async function jwtDeskOn(server: TestServer, now = Date.now): Promise<JwtDesk> {
   const desk: JwtDesk = {
     ...server,
     pem: signer.pem,

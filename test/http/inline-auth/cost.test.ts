@@ -1,7 +1,8 @@
 import { expect, test } from 'vitest'
-import { issuer, openJwtDesk } from '../../support/jwt-desk.ts'
+import { issuer, jwtDeskOn, openJwtDesk } from '../../support/jwt-desk.ts'
 import { testOfOneServer } from '../../support/of-one-server.ts'
 import { many } from '../../support/rounds.ts'
+import { startTestServer } from '../../support/start-server.ts'
 
 testOfOneServer(
   'hundreds of requests of an unchanged identity write nothing and leave nothing behind',
@@ -39,7 +40,8 @@ testOfOneServer(
 )
 
 test('metrics count logins by what carried them', async () => {
-  await using desk = await openJwtDesk()
+  // counters begin with the server
+  await using desk = await jwtDeskOn(await startTestServer())
   await desk.configure({ accept_as_token: true, bound_issuer: issuer })
   await desk.ask('kv/x')
   await desk.ask('kv/x', { 'X-Vault-Token': desk.jwt() })

@@ -1,5 +1,6 @@
+import { borrowServer } from '../../../support/borrowed-server.ts'
 import type { Answer, Client, Json } from '../../../support/client.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
+import type { TestServer, TestServerOptions } from '../../../support/start-server.ts'
 import { aSigner, type Signer } from '../signer.ts'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -43,7 +44,7 @@ export const someClaims = (more: Fields = {}): Fields => ({
 
 export async function openDesk(options: TestServerOptions & { config?: Fields } = {}): Promise<Desk> {
   const { config = {}, ...serverOptions } = options
-  const server = await startTestServer(serverOptions)
+  const server = await borrowServer(serverOptions)
   const { root } = server
   const signer = aSigner('ES256')
   await root.write('auth/jwt/config', { jwt_validation_pubkeys: [signer.pem], ...config })

@@ -7,23 +7,37 @@ import { StorageFaults } from '../../../../src/storage/faults.ts'
 import type { Client } from '../../../support/client.ts'
 import { openCoreView } from '../../../support/core-view.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
-import { type DeskOptions, openJwtDesk } from '../../../support/jwt-desk.ts'
+import { jwtDeskOn, openJwtDesk } from '../../../support/jwt-desk.ts'
 import { testOfOneServer } from '../../../support/of-one-server.ts'
 import { openTestCore } from '../../../support/open-core.ts'
-import { quietLog } from '../../../support/start-server.ts'
+import { shared } from '../../../support/shared.ts'
+import { quietLog, startTestServer } from '../../../support/start-server.ts'
 import { logIn as browserLogin, startSmallProvider, withFlow } from '../oidc/small-provider.ts'
 import { reportOf } from './report.ts'
 
 const hour = 3600
 const day = 86_400
 
-async function openDesk(options: DeskOptions = {}) {
-  // two hours later is the same day: an entity keeps the day of its last login
-  const clock = new FakeClock(new Date().setUTCHours(12, 0, 0, 0))
-  const desk = await openJwtDesk({ ...options, clock, now: () => clock.now() })
+// two hours later is the same day: an entity keeps the day of its last login
+const atNoon = (time: number) => new Date(time).setUTCHours(12, 0, 0, 0)
+const clock = new FakeClock(atNoon(Date.now()))
+const now = () => clock.now()
+const ofFile = shared(() => startTestServer({ clock }))
+
+/** Begins at noon, with new mounts; with faults, on a server of its own. */
+async function openDesk(faults?: StorageFaults) {
+  clock.advance((atNoon(now() + day * 1000) - now()) / 1000)
+  const desk = await (faults === undefined ? newDesk() : openJwtDesk({ faults, clock, now }))
   const login = (claims: Record<string, unknown> = {}, fields: Record<string, unknown> = { role: 'dev' }) =>
     desk.anonymous.write('auth/jwt/login', { jwt: desk.jwt(claims), ...fields })
   return { ...desk, clock, login, [Symbol.asyncDispose]: () => desk[Symbol.asyncDispose]() }
+}
+
+async function newDesk() {
+  const server = await ofFile()
+  for (const path of ['sys/auth/jwt', 'sys/mounts/kv']) await server.root.delete(path)
+  await server.root.write('sys/auth/jwt', { type: 'jwt' })
+  return { ...(await jwtDeskOn(server, now)), [Symbol.asyncDispose]: async () => {} }
 }
 
 /** Everybody who logged in: nobody has this audience. */
@@ -114,7 +128,7 @@ testOfOneServer(
   'a request that carries its login is served although its login cannot be remembered',
   async () => {
     const faults = new StorageFaults()
-    await using desk = await openDesk({ faults })
+    await using desk = await openDesk(faults)
     await desk.ask('kv/x')
     desk.clock.advance(2 * hour)
 
