@@ -1,7 +1,8 @@
 import { type Cluster, type ClusterOptions, startCluster } from '../../../simulators/cluster/cluster.ts'
+import { borrowServer } from '../../support/borrowed-server.ts'
 import type { Answer, Client, Json } from '../../support/client.ts'
 import { serversInTurn } from '../../support/of-one-server.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from '../../support/start-server.ts'
+import type { TestServer, TestServerOptions } from '../../support/start-server.ts'
 
 /** A server and a cluster; each test has a mount of its own. */
 export type Pods = AsyncDisposable & {
@@ -15,7 +16,7 @@ export async function startPods(
   options: TestServerOptions & { cluster?: ClusterOptions } = {},
 ): Promise<Pods> {
   const { cluster: ofCluster, ...ofServer } = options
-  const [server, cluster] = await Promise.all([startTestServer(ofServer), startCluster(ofCluster)])
+  const [server, cluster] = await Promise.all([borrowServer(ofServer), startCluster(ofCluster)])
   let mounts = 0
   return {
     server,

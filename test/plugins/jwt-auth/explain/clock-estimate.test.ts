@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { IssuedTimes } from '../../../../src/jwt/keys/clock-offset.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
+import { shared } from '../../../support/shared.ts'
 import { startTestServer } from '../../../support/start-server.ts'
 import { jwksOf, startProvider } from '../provider.ts'
 import { aSigner } from '../signer.ts'
@@ -9,27 +10,32 @@ import { checksOf } from './checks.ts'
 const signer = aSigner('ES256', { kid: 'a' })
 const role = { role_type: 'jwt', user_claim: 'sub', bound_subject: 'bob' }
 
-/** A mount whose provider sends no `Date`, or one with its own key. */
+const ofFile = shared(async () => {
+  const clock = new FakeClock()
+  return Object.assign(await startTestServer({ clock }), { clock })
+})
+let mounts = 0
+
+/** A new mount whose provider sends no `Date`, or one with its own key. */
 async function startFixture({ hasKey = false, sendsDate = false, headers = {} } = {}) {
-  await using opened = new AsyncDisposableStack()
-  const clock = new FakeClock(Date.now())
-  const provider = opened.use(
-    await startProvider({
-      '/keys': (answer) => {
-        answer.sendDate = sendsDate
-        answer
-          .writeHead(200, { 'content-type': 'application/json', ...headers })
-          .end(JSON.stringify(jwksOf(signer)))
-      },
-    }),
-  )
-  const server = opened.use(await startTestServer({ clock }))
-  await server.root.write(
-    'auth/jwt/config',
+  const provider = await startProvider({
+    '/keys': (answer) => {
+      answer.sendDate = sendsDate
+      answer
+        .writeHead(200, { 'content-type': 'application/json', ...headers })
+        .end(JSON.stringify(jwksOf(signer)))
+    },
+  })
+  const { root, anonymous, clock } = await ofFile()
+  // a Date header has the time of the machine
+  clock.advance((Date.now() - clock.now()) / 1000)
+  const mount = `auth/jwt${++mounts}`
+  await root.write(`sys/${mount}`, { type: 'jwt' })
+  await root.write(
+    `${mount}/config`,
     hasKey ? { jwt_validation_pubkeys: [signer.pem] } : { jwks_url: `${provider.url}/keys` },
   )
-  await server.root.write('auth/jwt/role/ci', role)
-  const held = opened.move()
+  await root.write(`${mount}/role/ci`, role)
   /** A token that its issuer created `age` seconds ago, by a clock that is `ahead`. */
   const token = ({ age = 0, ahead = 0, lifetime = 300 }) => {
     const iat = Math.floor(clock.now() / 1000) + ahead - age
@@ -39,11 +45,11 @@ async function startFixture({ hasKey = false, sendsDate = false, headers = {} } 
     clock,
     token,
     logIn: async (made: Parameters<typeof token>[0]) =>
-      (await server.anonymous.write('auth/jwt/login', { role: 'ci', jwt: token(made) })).status,
+      (await anonymous.write(`${mount}/login`, { role: 'ci', jwt: token(made) })).status,
     explain: async (made: Parameters<typeof token>[0]) =>
-      (await server.root.write('auth/jwt/explain', { role: 'ci', jwt: token(made) })).body.data,
-    source: async () => (await server.root.read('auth/jwt/status')).body.data?.['sources']?.['0'],
-    [Symbol.asyncDispose]: () => held.disposeAsync(),
+      (await root.write(`${mount}/explain`, { role: 'ci', jwt: token(made) })).body.data,
+    source: async () => (await root.read(`${mount}/status`)).body.data?.['sources']?.['0'],
+    [Symbol.asyncDispose]: () => provider.stop(),
   }
 }
 

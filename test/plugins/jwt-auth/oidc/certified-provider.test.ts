@@ -5,9 +5,10 @@ import {
   type OpenIdProvider,
   startOpenIdProvider,
 } from '../../../../simulators/openid-provider/openid-provider.ts'
+import { borrowServer } from '../../../support/borrowed-server.ts'
 import { FakeClock } from '../../../support/fake-clock.ts'
 import { testOfOneServer } from '../../../support/of-one-server.ts'
-import { startTestServer, type TestServer, type TestServerOptions } from '../../../support/start-server.ts'
+import type { TestServer, TestServerOptions } from '../../../support/start-server.ts'
 import { checksOf } from '../explain/checks.ts'
 import { callback, formsOf, postForm, verdict } from './small-provider.ts'
 
@@ -33,7 +34,7 @@ async function withProvider(
   role: object = {},
   options: TestServerOptions = {},
 ): Promise<TestServer> {
-  const server = await startTestServer(options)
+  const server = await borrowServer(options)
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
   const configured = await server.root.write('auth/oidc/config', {
     oidc_discovery_url: provider.url,

@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
+import { borrowServer } from '../../../support/borrowed-server.ts'
 import type { Answer } from '../../../support/client.ts'
 import { startInFolder } from '../../../support/folder-server.ts'
 import { shared } from '../../../support/shared.ts'
-import { startTestServer, type TestServer } from '../../../support/start-server.ts'
+import type { TestServer } from '../../../support/start-server.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { providerTls } from '../certificates.ts'
 import { startProvider } from '../provider.ts'
@@ -23,7 +24,7 @@ const role = 'auth/oidc/role/r'
 const least = { user_claim: 'sub', allowed_redirect_uris: ['https://a/x'] }
 
 async function withMount(): Promise<TestServer> {
-  const server = await startTestServer()
+  const server = await borrowServer()
   await server.root.write('sys/auth/oidc', { type: 'oidc' })
   return server
 }
