@@ -22,6 +22,9 @@ export function renewedFixture(start: () => Promise<CloudFixture> = startCloudFi
   }
 }
 
+/** Role assignments outlive all of them. */
+const removable = ['application', 'federated-credential', 'password']
+
 async function renew(
   fixture: CloudFixture,
   settings: CloudFixture['directory']['settings'] | undefined,
@@ -37,7 +40,7 @@ async function renew(
       return (await root.delete(`sys/mounts/${path}`)).status === 204
     })
   for (const { kind, id, deleted } of directory.inventory())
-    if (kind === 'role-assignment' || (kind === 'application' && !deleted)) directory.admin.remove(id)
+    if (kind === 'role-assignment' || (!deleted && removable.includes(kind))) directory.admin.remove(id)
   for (const { kind, id, deleted } of directory.inventory())
     if (deleted && (kind === 'application' || kind === 'service-principal')) directory.admin.purge(id)
   for (const type of ['cloud', 'azure']) {

@@ -2,17 +2,20 @@ import { createHash } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { verdict } from '../../identity/login-mount.ts'
-import { type CloudFixture, type CloudHouseOptions, startCloudFixture } from '../cloud-fixture.ts'
+import type { CloudFixture } from '../cloud-fixture.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
+
+const renewed = renewedFixture()
 
 const scope = 'https://graph.microsoft.com/.default'
 
 /** A mount `cloud/`, and an application that the root owns. */
-async function aHouse(options: CloudHouseOptions = {}) {
-  const house = await startCloudFixture(options)
+function aHouse() {
+  const house = renewed()
   const { admin, rootServicePrincipalId } = house.directory
   const application = admin.addApplication({ displayName: 'deploy' })
   admin.addOwner(application.id, rootServicePrincipalId)
-  return Object.assign(house, { application })
+  return { ...house, application }
 }
 
 type House = CloudFixture & { application: { id: string; appId: string } }
@@ -44,7 +47,7 @@ const appIdOf = (answer: { body: { data?: Record<string, unknown> | null } }) =>
   decodeJwt(String(answer.body.data?.['access_token'])).appid
 
 test('an application trusts its role from the write on, and no longer once the role is deleted', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
 
   expect(verdict(await written(house))).toBe('204')
   const [trust, ...others] = trustsOf(house)
@@ -76,7 +79,7 @@ test('an application trusts its role from the write on, and no longer once the r
 
 // docs/contract/cloud.md#own-identity
 test('a role gives out nothing once its application is that of the engine', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   await written(house)
   const roles = JSON.stringify([{ role_name: 'Reader', scope: house.scope() }])
   const made = { credential_type: 'federated', persist_app: true, cloud_roles: roles }
@@ -105,7 +108,7 @@ test('a role gives out nothing once its application is that of the engine', asyn
 })
 
 test('a role that is refused changes no trust', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   const roles = JSON.stringify([{ role_name: 'nobody', scope: house.scope() }])
 
   expect(verdict(await written(house, { cloud_roles: roles }))).toMatch(/^400 no role found for role_name/)
@@ -114,7 +117,7 @@ test('a role that is refused changes no trust', async () => {
 })
 
 test('a trust that somebody has removed keeps no role from its deletion', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   await written(house)
   house.directory.admin.remove(trustsOf(house)[0]?.id ?? '')
 
@@ -126,7 +129,7 @@ test('a trust that somebody has removed keeps no role from its deletion', async 
 })
 
 test('the application of a persist_app role trusts it too, and is deleted with it', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   const role = { credential_type: 'federated', persist_app: true }
   const roles = JSON.stringify([{ role_name: 'Reader', scope: house.scope() }])
 
@@ -140,7 +143,7 @@ test('the application of a persist_app role trusts it too, and is deleted with i
 })
 
 test('the trust goes when the role leaves the type, names a client, or names another application', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   const { admin, rootServicePrincipalId } = house.directory
   const other = admin.addApplication({ displayName: 'other' })
   admin.addOwner(other.id, rootServicePrincipalId)
@@ -159,7 +162,7 @@ test('the trust goes when the role leaves the type, names a client, or names ano
 })
 
 test('a role keeps its type while its credentials live', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   await written(house, { credential_type: 'password' })
   const { body } = await house.root.read('cloud/creds/deploy')
 
@@ -192,7 +195,7 @@ describe('a trust that has not arrived at the login service yet is waited for', 
       },
     },
   ])('AADSTS$code: $when', async ({ code, before }) => {
-    await using house = await aHouse()
+    const house = aHouse()
     await before(house)
     house.directory.change(isLate)
     house.directory.journal.clear()
@@ -206,7 +209,7 @@ describe('a trust that has not arrived at the login service yet is waited for', 
   })
 
   test('AADSTS700016: neither has the application that the role owns', async () => {
-    await using house = await aHouse()
+    const house = aHouse()
     const roles = JSON.stringify([{ role_name: 'Reader', scope: house.scope() }])
     await written(house, { application_object_id: '', persist_app: true, cloud_roles: roles })
     const body = { error: 'unauthorized_client', error_codes: [700_016] }
@@ -216,7 +219,7 @@ describe('a trust that has not arrived at the login service yet is waited for', 
   })
 
   test('AADSTS70021, which names nothing', async () => {
-    await using house = await aHouse()
+    const house = aHouse()
     await written(house)
     const body = { error: 'invalid_client', error_description: 'AADSTS70021: None.', error_codes: [70021] }
     house.directory.fault({ kind: 'status', operation: 'token', status: 400, body, times: 3 })
@@ -226,7 +229,7 @@ describe('a trust that has not arrived at the login service yet is waited for', 
 })
 
 test('a trust that an administrator has changed is explained at once', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   await written(house)
   house.clock.advance(601)
   const [trust] = trustsOf(house)
@@ -240,7 +243,7 @@ test('a trust that an administrator has changed is explained at once', async () 
 })
 
 test('an application with 20 trusts takes no other one', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   for (let index = 0; index < 20; index += 1)
     house.directory.admin.addTrust(house.application.id, { issuer: 'https://ci', subject: `job ${index}` })
 
@@ -252,7 +255,7 @@ test('an application with 20 trusts takes no other one', async () => {
 })
 
 test('without the right to change the application, the refusal names the permission', async () => {
-  await using house = await startCloudFixture()
+  const house = renewed()
   const { id } = house.directory.admin.addApplication({ displayName: 'foreign' })
   house.directory.change({ directoryPermissions: ['Application.ReadWrite.OwnedBy'] })
 
@@ -264,7 +267,7 @@ test('without the right to change the application, the refusal names the permiss
 })
 
 test('removing the mount removes its trusts; a trust without a role is reaped', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   await written(house)
   const { body } = await house.root.read('sys/mounts/cloud')
   const name = `gatehouse-${String(body.data?.accessor)}-00000000000000000000`
@@ -296,7 +299,7 @@ describe('reaping beside a write of the role', () => {
   const reaped = (house: House) => house.root.write('cloud/reap', { dry_run: false })
 
   test('leaves the role its trust', async () => {
-    await using house = await aHouse()
+    const house = aHouse()
     await leftTrust(house)
     house.directory.fault({ kind: 'late', operation: 'deleteFederatedCredential', delayMs: 300 })
     const reaping = reaped(house)
@@ -312,7 +315,7 @@ describe('reaping beside a write of the role', () => {
   })
 
   test('gives the trust back if the removal takes effect after it', async () => {
-    await using house = await aHouse()
+    const house = aHouse()
     await leftTrust(house)
     house.directory.fault({ kind: 'status', status: 504, operation: 'deleteFederatedCredential' })
     expect((await reaped(house)).status).toBe(200)
@@ -329,7 +332,7 @@ describe('reaping beside a write of the role', () => {
 test.each(['lost', 'html'] as const)(
   'a trust whose answer is lost (%s) has an owner, or is undone',
   async (kind) => {
-    await using house = await aHouse()
+    const house = aHouse()
     house.directory.fault({ kind, operation: 'updateFederatedCredential', times: null })
 
     const { status } = await written(house)
@@ -344,7 +347,7 @@ test.each(['lost', 'html'] as const)(
 
 describe('a deletion that fails', () => {
   test('halfway leaves the role with its trust', async () => {
-    await using house = await aHouse()
+    const house = aHouse()
     await written(house)
     house.directory.fault({ kind: 'lost', operation: 'deleteFederatedCredential', times: null })
 
@@ -360,7 +363,7 @@ describe('a deletion that fails', () => {
   })
 
   test('without an effect changes nothing', async () => {
-    await using house = await aHouse()
+    const house = aHouse()
     await written(house)
     const refusal = { kind: 'status', status: 403, code: 'Authorization_RequestDenied' } as const
     house.directory.fault({ ...refusal, operation: 'deleteFederatedCredential', times: null })
@@ -374,7 +377,7 @@ describe('a deletion that fails', () => {
 })
 
 test('a deletion that takes effect after the role was written again takes no trust away for long', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   await written(house)
   house.directory.fault({ kind: 'status', status: 504, operation: 'deleteFederatedCredential' })
   expect((await house.root.delete('cloud/roles/deploy')).status).toBe(204)
@@ -388,7 +391,7 @@ test('a deletion that takes effect after the role was written again takes no tru
 })
 
 test('a write that takes effect after the role was deleted leaves no trust', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   house.directory.fault({ kind: 'status', status: 504, operation: 'updateFederatedCredential' })
   await written(house)
   const [trust] = trustsOf(house)
@@ -406,7 +409,7 @@ test('a write that takes effect after the role was deleted leaves no trust', asy
 })
 
 test('an application that is gone keeps no deletion waiting for its trust', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   await written(house)
   house.directory.fault({ kind: 'lost', operation: 'deleteFederatedCredential', times: null })
   await house.root.delete('cloud/roles/deploy')
@@ -418,7 +421,7 @@ test('an application that is gone keeps no deletion waiting for its trust', asyn
 
 // docs/contract/cloud.md#preflight
 test('the check of trusts finds those that are missing or for other tokens, and applications that are full', async () => {
-  await using house = await aHouse()
+  const house = aHouse()
   const check = async () => {
     const { body } = await house.root.read('cloud/config/check')
     const checks = body.data?.['checks'] as unknown as { name: string; ok: boolean; detail: string }[]
