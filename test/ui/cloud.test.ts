@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Directory } from '../../simulators/directory/directory.ts'
 import { startDirectory } from '../../simulators/directory/start-directory.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, goTo, openAs, type UiPage } from './pages.ts'
+import { expectAccessible, openAs, sharedPage, type UiPage } from './pages.ts'
 
 const markup = '<img src=x onerror="window.ran = 1">'
 
@@ -112,16 +112,12 @@ test('an operator sees what a role grants, gets credentials and revokes them, an
 })
 
 describe('an operator stays in the UI', () => {
-  let opened: UiPage
-  beforeAll(async () => {
-    opened = await open('root')
-  })
-  afterAll(() => opened[Symbol.asyncDispose]())
+  const visit = sharedPage(() => server.url)
 
   test('the check of the root credential names the permission that is missing, and an operator corrects the configuration', async () => {
     directory.change({ directoryPermissions: 'None' })
+    const opened = await visit('cloud/cloud/config')
     const { page } = opened
-    await goTo(page, 'cloud/cloud/config')
     await page.getByRole('heading', { name: 'Something is missing' }).waitFor()
     await page.getByText('Application.ReadWrite.OwnedBy').first().waitFor()
     await page.getByText('What to do:').first().waitFor()
@@ -162,8 +158,8 @@ describe('an operator stays in the UI', () => {
     await expect
       .poll(async () => JSON.stringify((await server.root.read('cloud/debris')).body.data))
       .toContain('onerror')
+    const opened = await visit('cloud/cloud/debris')
     const { page } = opened
-    await goTo(page, 'cloud/cloud/debris')
     await page.getByRole('table', { name: 'Debris' }).getByText(markup).first().waitFor()
     await expectAccessible(page)
 
@@ -183,8 +179,8 @@ describe('an operator stays in the UI', () => {
   })
 
   test('an operator creates a role, reads what is wrong with it beside the field, and deletes it', async () => {
+    const opened = await visit('cloud')
     const { page } = opened
-    await goTo(page, 'cloud')
     await page.getByRole('textbox', { name: 'Open or create a role' }).fill('billing')
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByRole('link', { name: 'Create' }).click()

@@ -1,7 +1,6 @@
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type PodMount, type Pods, startPods } from '../plugins/kubernetes/pods.ts'
-import { expectAccessible, goTo, openAs, type UiPage } from './pages.ts'
+import { expectAccessible, openAs, sharedPage } from './pages.ts'
 
 let pods: Pods
 let at: PodMount
@@ -61,18 +60,11 @@ test('an operator fixes the role of a pod that was refused, and the same login i
 })
 
 describe('an operator stays in the UI', () => {
-  let opened: UiPage
-  let page: Page
-  let complaints: readonly string[]
-  beforeAll(async () => {
-    opened = await open('home')
-    ;({ page, complaints } = opened)
-  })
-  afterAll(() => opened[Symbol.asyncDispose]())
+  const visit = sharedPage(() => pods.server.url)
 
   test('an explanation of a token asks the cluster, and has a hint', async () => {
     await at.role('other', { audience: 'gatehouse' })
-    await goTo(page, `logins/${mount}/explain`)
+    const { page, complaints } = await visit(`logins/${mount}/explain`)
     const explain = async (role: string) => {
       await page.getByRole('textbox', { name: 'JWT' }).fill(await pods.cluster.token())
       await page.getByRole('textbox', { name: 'Role' }).fill(role)
@@ -88,7 +80,7 @@ describe('an operator stays in the UI', () => {
   })
 
   test('an operator makes a role for a client, whose tokens last as long as it needs them', async () => {
-    await goTo(page, `logins/${mount}/roles`)
+    const { page, complaints } = await visit(`logins/${mount}/roles`)
     await page.getByRole('link', { name: 'New role' }).click()
     await page.getByLabel('Client').selectOption({ label: 'External Secrets Operator' })
     const added = page.getByRole('region', { name: 'New role' })
@@ -140,7 +132,7 @@ describe('an operator stays in the UI', () => {
 
   test('the status says whose token asks the cluster, and asks it', async () => {
     await at.config({ token_reviewer_jwt: 'nobody' })
-    await goTo(page, `logins/${mount}/status`)
+    const { page, complaints } = await visit(`logins/${mount}/status`)
     const panel = page.getByRole('region', { name: /^The cluster can/ })
     await panel.getByText('configured').first().waitFor()
 
@@ -155,7 +147,7 @@ describe('an operator stays in the UI', () => {
   })
 
   test('an operator enables the method', async () => {
-    await goTo(page, 'system/logins')
+    const { page, complaints } = await visit('system/logins')
     const form = page.getByRole('region', { name: /Enable/ })
     await form.getByLabel('Type').selectOption('kubernetes')
     await form.getByRole('textbox', { name: 'Path' }).fill('cluster')

@@ -1,7 +1,7 @@
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, goTo, openAs, type UiPage } from './pages.ts'
+import { expectAccessible, openAs, sharedPage } from './pages.ts'
 
 let server: TestServer
 const markup = '<img src=x onerror="document.title=1">'
@@ -181,24 +181,11 @@ test('who may write without reading replaces a secret unseen', async () => {
 })
 
 describe('an operator stays in the UI', () => {
-  let opened: UiPage
-  let page: Page
-  let complaints: readonly string[]
-  beforeAll(async () => {
-    opened = await open(await tokenOf('root'))
-    ;({ page, complaints } = opened)
-  })
-  afterAll(() => opened[Symbol.asyncDispose]())
-
-  /** The pages of two secrets have the same buttons. */
-  async function visit(place: string, heading: string): Promise<void> {
-    await goTo(page, `secrets${place}`)
-    await page.getByRole('heading', { name: heading, exact: true, level: 1 }).waitFor()
-  }
+  const visit = sharedPage(() => server.url)
 
   test('a person deletes the current version and brings it back', async () => {
     await server.root.write('team/data/shop/back', { data: { password: 'here' } })
-    await visit('/team~/shop~back', 'back')
+    const { page } = await visit('secrets/team~/shop~back')
 
     await page.getByRole('button', { name: 'Delete this version' }).click()
     await page.getByRole('alertdialog').getByRole('button', { name: 'Delete this version' }).click()
@@ -209,7 +196,7 @@ describe('an operator stays in the UI', () => {
   })
 
   test('a new secret is written where its name is typed, with text and JSON values', async () => {
-    await visit('/team~', 'team/')
+    const { page } = await visit('secrets/team~')
     await field(page, 'Open or create a secret').fill('new/api')
     await page.getByRole('button', { name: 'Open' }).click()
     await page.getByText('There is no secret here. This makes its first version.').waitFor()
@@ -227,7 +214,7 @@ describe('an operator stays in the UI', () => {
   })
 
   test('a person makes a folder with a secret whose value the server makes, and edits it as JSON without losing digits', async () => {
-    await visit('/team~', 'team/')
+    const { page, complaints } = await visit('secrets/team~')
     await page.getByRole('button', { name: 'New folder' }).click()
     await field(page, 'Name').fill('fresh')
     await page.getByRole('dialog').getByRole('button', { name: 'Open' }).click()
@@ -276,7 +263,7 @@ describe('an operator stays in the UI', () => {
   })
 
   test('version 1 has one value, which is read, written and deleted', async () => {
-    await visit('/old~/app~db', 'db')
+    const { page } = await visit('secrets/old~/app~db')
     await page.getByRole('button', { name: 'Show password' }).waitFor()
     await page.getByRole('button', { name: 'Edit', exact: true }).click()
     await field(page, 'Value of password').fill('second')
@@ -294,7 +281,7 @@ describe('an operator stays in the UI', () => {
       policy: 'length = 12\nrule "charset" { charset = "xyz" }',
     })
     await server.root.write('team/data/pins', { data: { other: 'x' } })
-    await visit('/team~/pins', 'pins')
+    const { page, complaints } = await visit('secrets/team~/pins')
     const make = async () => {
       await page.getByRole('button', { name: 'Edit', exact: true }).click()
       await page.getByRole('button', { name: 'Add a field' }).click()
@@ -332,7 +319,7 @@ describe('an operator stays in the UI', () => {
     await server.root.write('team/metadata/shared', { custom_metadata: { owner: 'nobody' } })
     const theirs = (owner: string) =>
       server.root.write('team/metadata/shared', { max_versions: 7, custom_metadata: { owner } })
-    await visit('/team~/shared', 'shared')
+    const { page, complaints } = await visit('secrets/team~/shared')
     const conflict = page.getByRole('region', { name: 'Somebody else has changed the metadata' })
     const begin = async (owner: string) => {
       await page.getByRole('button', { name: 'Edit metadata' }).click()
@@ -362,7 +349,7 @@ describe('an operator stays in the UI', () => {
   })
 
   test('metadata is shown and changed', async () => {
-    await visit('/team~/shop~db', 'db')
+    const { page } = await visit('secrets/team~/shop~db')
     await page.getByRole('button', { name: 'Edit metadata' }).click()
     await page.getByRole('spinbutton', { name: 'Versions kept' }).or(field(page, 'Versions kept')).fill('5')
     await page.getByRole('button', { name: 'Add a note' }).click()

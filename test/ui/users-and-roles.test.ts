@@ -1,7 +1,6 @@
-import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
-import { expectAccessible, goTo, openAs, type UiPage } from './pages.ts'
+import { expectAccessible, openAs, sharedPage } from './pages.ts'
 
 let server: TestServer
 
@@ -54,17 +53,10 @@ test('a reader sees users without buttons, and no state of locks', async () => {
 })
 
 describe('an operator stays in the UI', () => {
-  let opened: UiPage
-  let page: Page
-  let complaints: readonly string[]
-  beforeAll(async () => {
-    opened = await open('root', '')
-    ;({ page, complaints } = opened)
-  })
-  afterAll(() => opened[Symbol.asyncDispose]())
+  const visit = sharedPage(() => server.url)
 
   test('an operator creates a user, changes the password and the policies, and deletes the user', async () => {
-    await goTo(page, 'logins/userpass')
+    const { page, complaints } = await visit('logins/userpass')
     await page.getByRole('row', { name: 'lee' }).waitFor()
     const added = page.getByRole('region', { name: 'New user' })
     await added.getByRole('textbox', { name: 'User' }).fill('Sam')
@@ -97,7 +89,7 @@ describe('an operator stays in the UI', () => {
   })
 
   test('an operator gives a program a SecretID, looks at it by its accessor, and destroys it', async () => {
-    await goTo(page, 'logins/approle/roles/nightly')
+    const { page, complaints } = await visit('logins/approle/roles/nightly')
     const role = page.getByRole('region', { name: 'nightly', exact: true })
     const roleId = (await server.root.read('auth/approle/role/nightly/role-id')).body.data?.['role_id']
     await role.getByText(String(roleId)).waitFor()
@@ -127,7 +119,7 @@ describe('an operator stays in the UI', () => {
   })
 
   test('an operator creates a role, deletes it, and creates one of the same name', async () => {
-    await goTo(page, 'logins/approle')
+    const { page } = await visit('logins/approle')
     const added = page.getByRole('region', { name: 'New role' })
     await added.getByRole('textbox', { name: 'Role' }).fill('batch')
     await added.getByRole('combobox', { name: 'Policies' }).fill('read')
