@@ -22,12 +22,14 @@ import { stoppedServer } from '../support/stopped-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
 const policy = { policy: 'path "a" { capabilities = ["read"] }' }
-/** A backup is made by a process of its own in any case. */
 const run =
   (name: string) =>
   (folder: string, args: string[] = [], settings: Record<string, string> = {}) =>
-    (name === 'backup' ? runCommand : commandHere)(name, { folder, args, settings })
-const backup = run('backup')
+    commandHere(name, { folder, args, settings })
+/** The copy is made by a process of its own in any case, which is found ready only in the bundle. */
+const backup = (folder: string, args: string[]) => runCommand('backup', { folder, args })
+/** A backup that is refused before anything is copied. */
+const refusedBackup = run('backup')
 const restore = run('restore')
 const verify = run('verify')
 
@@ -235,7 +237,7 @@ test('verify checks the storage of a running server and a backup alike, with the
   expect([ofRunning.code, ofRunning.stderr]).toEqual([0, ''])
 })
 
-test.each<{ name: string; spoil(file: string): Promise<unknown> | unknown; says: string }>([
+const spoiled: { name: string; spoil(file: string): Promise<unknown> | unknown; says: string }[] = [
   {
     name: 'a changed record',
     spoil: (file) => damage(file, 'policy/%'),
@@ -271,18 +273,27 @@ test.each<{ name: string; spoil(file: string): Promise<unknown> | unknown; says:
     spoil: (file) => changed(file, 'DROP TABLE backup'),
     says: 'b is not a backup of Gatehouse',
   },
-])('a backup with $name is not restored, and the old database stays', async ({ spoil, says }) => {
+]
+
+test('a backup that is damaged or unknown is not restored, and the old database stays', async () => {
   await using folder = await temporaryFolder()
   const token = await aBackedUpServer(folder)
-  await spoil(folder.file('b'))
+  const good = await readFile(folder.file('b'))
+  const database = () => readFile(folder.file('data/gatehouse.db'))
+  const before = await database()
 
-  const refused = await restore(folder.path, ['b', '--force'])
+  for (const { name, spoil, says } of spoiled) {
+    await writeFile(folder.file('b'), good)
+    await spoil(folder.file('b'))
+    const refused = await restore(folder.path, ['b', '--force'])
+    expect([refused.code, refused.stdout], name).toEqual([1, ''])
+    expect(refused.stderr, name).toContain(says)
+    expect(before.equals(await database()), name).toBe(true)
+    expect((await readdir(folder.file('data'))).filter((file) => /part|replaced/.test(file))).toEqual([])
+  }
+
   await using server = await startInFolder({ folder: folder.path })
-
-  expect([refused.code, refused.stdout]).toEqual([1, ''])
-  expect(refused.stderr).toContain(says)
   expect((await server.as(token).read('sys/policies/acl/kept')).status).toBe(200)
-  expect((await readdir(folder.file('data'))).filter((name) => /part|replaced/.test(name))).toEqual([])
 })
 
 /** Leaves at `path` what a process leaves that is killed while it changes a copy of a database. */
@@ -328,29 +339,25 @@ test('verify names a record that the keys do not open', async () => {
   })
 })
 
-test.each(['real/gatehouse.db', 'data/gatehouse.db', 'real/../real/gatehouse.db-wal', 'key'])(
-  'a backup does not replace %s of a store behind links',
-  async (file) => {
-    await using folder = await temporaryFolder()
-    await aStoppedServer(folder.path)
-    await mkdir(folder.file('real'))
-    for (const [name, real] of [
-      ['gatehouse.db', 'real/gatehouse.db'],
-      ['seal.key', 'key'],
-    ] as const) {
-      await rename(folder.file(`data/${name}`), folder.file(real))
-      await symlink(folder.file(real), folder.file(`data/${name}`))
-    }
+test('a backup does not replace the database or the key of a store behind links', async () => {
+  await using folder = await temporaryFolder()
+  await aStoppedServer(folder.path)
+  await mkdir(folder.file('real'))
+  for (const [name, real] of [
+    ['gatehouse.db', 'real/gatehouse.db'],
+    ['seal.key', 'key'],
+  ] as const) {
+    await rename(folder.file(`data/${name}`), folder.file(real))
+    await symlink(folder.file(real), folder.file(`data/${name}`))
+  }
 
-    const refused = await backup(folder.path, [file])
-
-    expect(refused).toEqual({
+  for (const file of ['real/gatehouse.db', 'data/gatehouse.db', 'real/../real/gatehouse.db-wal', 'key'])
+    expect(await refusedBackup(folder.path, [file]), file).toEqual({
       code: 2,
       stdout: '',
       stderr: `${file} is a database file or a seal key file\n`,
     })
-  },
-)
+})
 
 test('a backup that is stopped leaves no incomplete file', async () => {
   await using folder = await temporaryFolder()

@@ -4,6 +4,7 @@ import { createServer, type IncomingHttpHeaders } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { buffer } from 'node:stream/consumers'
 import { describe, expect, test } from 'vitest'
+import { freePort } from '../../simulators/free-port.ts'
 import { importServer, isSection, sections } from '../../src/commands/import/import-server.ts'
 import { RemoteServer } from '../../src/commands/import/remote-server.ts'
 import { ImportReport } from '../../src/commands/import/report.ts'
@@ -126,13 +127,20 @@ const window = {
 /** For the tests that only read it. */
 const sharedSource = shared(startFilled)
 
-test('all that another server holds is imported, and a second run changes nothing', async () => {
+test('all that another server holds is imported as a dry run says, and a second run changes nothing', async () => {
   const from = await sharedSource()
   await using to = await startTestServer()
 
+  const dry = await importAll(from, to, { dryRun: true })
   const first = await importAll(from, to)
   const second = await importAll(from, to)
 
+  // the dry run wrote nothing: what it would import was still to be imported
+  expect(dry.failed).toEqual([])
+  const sorted = ({ imported }: Report) =>
+    imported.map(({ kind, namespace, path }) => `${kind} ${namespace}${path}`).toSorted()
+  expect(sorted(dry)).toEqual(sorted(first))
+  expect(first.existed).toEqual(dry.existed)
   expect(first.failed).toEqual([])
   expect(pathsOf(first.imported, 'auth_mount')).toEqual(['auth/ci/'])
   expect(pathsOf(first.imported, 'auth_role')).toEqual([
@@ -157,14 +165,8 @@ test('all that another server holds is imported, and a second run changes nothin
     'sys/policies/password/database',
   ])
     expect((await to.root.read(path)).body['data'], path).toEqual((await from.root.read(path)).body['data'])
-})
 
-test('imported policies, aliases and groups name what the target calls them', async () => {
-  const from = await sharedSource()
-  await using to = await startTestServer()
-
-  await importAll(from, to)
-
+  // imported policies, aliases and groups name what the target calls them
   const accessor = String((await to.root.read('sys/auth')).body['data']?.['ci/']?.['accessor'])
   const alice = (await to.root.read('identity/entity/name/alice')).body['data']
   const inner = (await to.root.read('identity/group/name/inner')).body['data']
@@ -188,23 +190,9 @@ test('imported policies, aliases and groups name what the target calls them', as
   expect(policy).toContain(`{{ login.${accessor}.metadata.role }}/{{login.metadata.role}}`)
 })
 
-test('a dry run says what it would do, and writes nothing', async () => {
-  const from = await sharedSource()
-  await using to = await startTestServer()
-
-  const dry = await importAll(from, to, { dryRun: true })
-  const real = await importAll(from, to)
-
-  expect(dry.failed).toEqual([])
-  const sorted = ({ imported }: Report) =>
-    imported.map(({ kind, namespace, path }) => `${kind} ${namespace}${path}`).toSorted()
-  expect(sorted(dry)).toEqual(sorted(real))
-  expect(real.existed).toEqual(dry.existed)
-})
-
 test('only the sections that are asked for are imported', async () => {
   const from = await sharedSource()
-  await using to = await startTestServer()
+  await using to = await borrowServer()
 
   const { imported, failed } = await importAll(from, to, { only: 'policies,messages' })
 
@@ -242,7 +230,7 @@ describe('what is on the target', () => {
 
   test('of another type is reported', async () => {
     const from = await sharedSource()
-    await using to = await startTestServer()
+    await using to = await borrowServer()
     await to.root.write('sys/auth/ci', { type: 'oidc' })
 
     const { failed } = await importAll(from, to, { only: 'auth' })
@@ -409,7 +397,7 @@ test('what breaks on the way is reported, holds back what depends on it, and is 
   expect((await to.root.read('kv2/config')).body['data']).toMatchObject({ cas_required: true })
 })
 
-test('metadata keeps a key named __proto__', async () => {
+test('metadata keeps a key named __proto__, and namespaces keep names with letters beyond ASCII', async () => {
   await using from = await startTestServer()
   await using to = await startTestServer()
   const texts = '{"__proto__":"p","constructor":"c"}'
@@ -420,6 +408,8 @@ test('metadata keeps a key named __proto__', async () => {
   await write('sys/namespaces/team', `{"custom_metadata":${texts}}`)
   await write('sys/mounts/kv2', '{"type":"kv-v2"}')
   await write('kv2/metadata/a', `{"custom_metadata":${texts}}`)
+  expect((await from.root.write('sys/namespaces/%C3%A9quipe%E6%97%A5', {})).status).toBe(200)
+  await from.root.write('%C3%A9quipe%E6%97%A5/sys/policies/acl/p', { policy: 'path "x" {}' })
 
   expect((await importAll(from, to)).failed).toEqual([])
 
@@ -432,17 +422,6 @@ test('metadata keeps a key named __proto__', async () => {
     expect((await to.root.read(path)).text, path).toMatch(
       /etadata":\{("constructor":"c","__proto__":"p"|"__proto__":"p","constructor":"c")\}/,
     )
-})
-
-test('a namespace whose name has letters beyond ASCII is imported', async () => {
-  await using from = await startTestServer()
-  await using to = await startTestServer()
-  expect((await from.root.write('sys/namespaces/%C3%A9quipe%E6%97%A5', {})).status).toBe(200)
-  await from.root.write('%C3%A9quipe%E6%97%A5/sys/policies/acl/p', { policy: 'path "x" {}' })
-
-  const { failed } = await importAll(from, to)
-
-  expect(failed).toEqual([])
   expect((await to.root.read('%C3%A9quipe%E6%97%A5/sys/policies/acl/p')).status).toBe(200)
 })
 
@@ -1008,7 +987,7 @@ test('a refusal without a reason names the request', async () => {
 
 test('the report lists what no import carries, and where the source has it', async () => {
   await using from = await startFilled()
-  await using to = await startTestServer()
+  await using to = await borrowServer()
   await from.root.write('sys/quotas/rate-limit/all', { rate: 1000 })
   await from.root.write('sys/config/cors', { allowed_origins: ['https://a'] })
   await from.root.write('sys/config/auditing/request-headers/X-Team', { hmac: true })
@@ -1138,7 +1117,7 @@ describe('mounts of type kubernetes', () => {
 describe('the command', () => {
   test('writes a report without secrets, and exits with 0 or 1', async () => {
     await using folder = await temporaryFolder()
-    await using from = await startFilled()
+    const from = await sharedSource()
     await using to = await startTestServer()
     await writeFile(folder.file('token'), 'root\n')
     const servers = ['--from', from.url, '--to', `${to.url}/`]
@@ -1153,8 +1132,8 @@ describe('the command', () => {
     expect(run.stderr).toContain('auth: 5 imported, 1 existed, 0 failed\n')
     const report = JSON.parse(await readFile(folder.file('report.json'), 'utf8'))
     expect(report).toMatchObject({ dry_run: false, complete: true, summary: { failed: 0 } })
-    await from.root.write('sys/auth/people', { type: 'jwt' })
-    await to.root.write('sys/auth/people', { type: 'oidc' })
+    await to.root.delete('sys/auth/jwt')
+    await to.root.write('sys/auth/jwt', { type: 'oidc' })
 
     const again = await commandHere('import', { folder: folder.path, args: [...servers, ...tokens] })
 
@@ -1164,7 +1143,7 @@ describe('the command', () => {
 
   test('exits with 3 for a server that cannot be used, and with 2 for bad arguments', async () => {
     await using folder = await temporaryFolder()
-    await using server = await startTestServer()
+    await using server = await borrowServer()
     await writeFile(folder.file('token'), 'root')
     await writeFile(folder.file('other'), 'hvs.nobody')
     const run = (url: string, file: string, ...more: string[]) => {
@@ -1172,16 +1151,15 @@ describe('the command', () => {
       return commandHere('import', { folder: folder.path, args: [...args, ...more] })
     }
 
-    const gone = await startTestServer()
-    await gone[Symbol.asyncDispose]()
+    const gone = `http://127.0.0.1:${await freePort()}`
 
     const rejected = await run(server.url, 'other')
-    const absent = await run(gone.url, 'token')
+    const absent = await run(gone, 'token')
     const unknown = await run(server.url, 'token', '--only', 'policies,pki')
     const unwritten = await run(server.url, 'token', '--report', 'nowhere/report.json')
 
     expect(rejected).toMatchObject({ code: 3, stderr: `--from ${server.url} rejects the token\n` })
-    expect(absent).toMatchObject({ code: 3, stderr: `--from ${gone.url} cannot be reached: ECONNREFUSED\n` })
+    expect(absent).toMatchObject({ code: 3, stderr: `--from ${gone} cannot be reached: ECONNREFUSED\n` })
     expect(unknown.code).toBe(2)
     // before anything is imported
     expect(unwritten).toMatchObject({ code: 1, stderr: 'cannot write nowhere/report.json: ENOENT\n' })
