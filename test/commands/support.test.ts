@@ -7,9 +7,6 @@ import { runCommand, startProcess } from '../support/process.ts'
 import { startTestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-const run = async (folder: string, args: string[], environment: Record<string, string> = {}) =>
-  runCommand('support', { folder, args, environment })
-
 const opened = async (path: string) => gunzipSync(await readFile(path)).toString()
 
 test('support collects state, settings, metrics and the log of a running server, and no secret', async () => {
@@ -27,7 +24,7 @@ test('support collects state, settings, metrics and the log of a running server,
   await server.as('canary-chosen-token').read('auth/token/lookup-self?note=canary-query')
   await writeFile(folder.file('old.log'), '{"msg":"an older line"}\n')
 
-  const done = await run(folder.path, ['--out', 'report.json.gz', '--log', 'old.log'], {
+  const environment = {
     GATEHOUSE_DEFAULT_LEASE_TTL: '24h',
     GATEHOUSE_SEAL_KEY: '5e'.repeat(32),
     GATEHOUSE_STORAGE_PASSWORD: 'canary-password',
@@ -39,7 +36,10 @@ test('support collects state, settings, metrics and the log of a running server,
     GATEHOUSE_LISTEN: new URL(server.url).host,
     VAULT_ADDR: 'http://127.0.0.1:1',
     VAULT_TOKEN: server.rootToken,
-  })
+  }
+
+  const args = ['--out', 'report.json.gz', '--log', 'old.log']
+  const done = await runCommand('support', { folder: folder.path, args, environment })
 
   expect(done).toMatchObject({ code: 0 })
   expect((await stat(folder.file('report.json.gz'))).mode & 0o777).toBe(0o600)
@@ -69,8 +69,9 @@ test('support works without a server, and never overwrites a file', async () => 
   await using folder = await temporaryFolder()
   const address = { GATEHOUSE_LISTEN: '127.0.0.1:1' }
 
-  expect(await run(folder.path, ['a.gz'], address)).toMatchObject({ code: 0 })
-  expect(await run(folder.path, ['a.gz'], address)).toMatchObject({
+  const here = () => commandHere('support', { folder: folder.path, args: ['a.gz'], environment: address })
+  expect(await here()).toMatchObject({ code: 0 })
+  expect(await here()).toMatchObject({
     code: 1,
     stderr: 'cannot write a.gz: EEXIST\n',
   })

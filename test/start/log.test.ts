@@ -118,27 +118,6 @@ test('a later start logs no initialization', async () => {
   ])
 })
 
-// stop.test.ts has one of JSON that nobody reads
-test('the log is text with GATEHOUSE_LOG_FORMAT=text, and a reader that does not keep up never blocks the server', async () => {
-  await using folder = await temporaryFolder()
-  await using server = await startProcess({
-    folder: folder.path,
-    settings: { ACCESS_LOG: 'true', LOG_FORMAT: 'text', STORAGE: 'memory:' },
-  })
-  const moreThanPipesHold = 700
-  expect(server.stderr).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: Gatehouse \S+ is listening on http:/m)
-  expect(server.stderr).not.toMatch(/^\{/m)
-
-  server.ignoreLog()
-  const statuses = new Set<number>()
-  for (let sent = 0; sent < moreThanPipesHold; sent += 50) {
-    const answers = await Promise.all(Array.from({ length: 50 }, () => server.anonymous.read('sys/health')))
-    for (const { status } of answers) statuses.add(status)
-  }
-
-  expect([...statuses]).toEqual([200])
-})
-
 /** A warning, and then an exception that nobody catches. */
 const failsAtSignal = `process.on('SIGUSR2', () => { process.emitWarning('beware'); setImmediate(() => { throw new Error('unforeseen') }) })`
 

@@ -33,20 +33,6 @@ async function aRunningWrite(server: { readonly url: string }, agent: Agent): Pr
   return sent
 }
 
-test('SIGTERM ends an idle server with 0, the store is closed, and the next start finds its code compiled', async () => {
-  await using folder = await temporaryFolder()
-  const cache = join(folder.path, 'compiled')
-  await using server = await startProcess({ folder: folder.path, environment: { NODE_COMPILE_CACHE: cache } })
-
-  const ended = await server.stop('SIGTERM')
-  await using next = await startInFolder({ folder: folder.path })
-
-  expect(ended.code).toBe(0)
-  expect(ended.stderr).toContain('"event":"stopping"')
-  expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
-  expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(50)
-})
-
 test('SIGHUP reads settings again from the settings file, and an invalid one changes nothing; SIGINT ends with 0, and the store is closed', async () => {
   await using folder = await temporaryFolder()
   const settingsFile = folder.file('settings')
@@ -84,12 +70,14 @@ test('SIGHUP reads settings again from the settings file, and an invalid one cha
   expect((await next.as(server.rootToken).read('auth/token/lookup-self')).status).toBe(200)
 })
 
-test('a stopping server reports not ready at once, serves until the end of GATEHOUSE_DRAIN_DELAY, finishes running requests, announces that it closes the connection, and ends with 0, whatever signals follow', async () => {
+test('a stopping server reports not ready at once, serves until the end of GATEHOUSE_DRAIN_DELAY, finishes running requests, announces that it closes the connection, and ends with 0, whatever signals follow; the next start finds its code compiled', async () => {
   await using folder = await temporaryFolder()
+  const cache = join(folder.path, 'compiled')
   await using server = await startProcess({
     folder: folder.path,
     args: ['--dev'],
     settings: { STORAGE: `sqlite:${folder.file('dev.db')}`, DRAIN_DELAY: '2s' },
+    environment: { NODE_COMPILE_CACHE: cache },
   })
   using agent = disposable(new Agent({ keepAlive: true }))
   const running = await aRunningWrite(server, agent.agent)
@@ -119,6 +107,7 @@ test('a stopping server reports not ready at once, serves until the end of GATEH
   expect(answer.headers.connection).toBe('close')
   expect(ended.code).toBe(0)
   expect((await next.as('root').read('sys/policies/acl/late')).status).toBe(200)
+  expect(readdirSync(cache, { recursive: true }).length).toBeGreaterThan(50)
 })
 
 test('requests that still run after GATEHOUSE_STOP_TIMEOUT are cut off, with exit code 6', async () => {
@@ -290,34 +279,42 @@ async function startOnUnreadPipe(folder: string, settings: Record<string, string
   const ended = once(child, 'exit')
   closeSync(writer)
   const unread = new Socket({ fd: reader, readable: true, writable: false })
+  let log = ''
   let url: string | undefined
-  for (let log = ''; url === undefined; url = /listening on (http:[^\s"]+)/.exec(log)?.[1])
+  for (; url === undefined; url = /listening on (http:[^\s"]+)/.exec(log)?.[1])
     log += String(await once(unread, 'data'))
   unread.pause()
   const dispose = () => {
     child.kill('SIGKILL')
     unread.destroy()
   }
-  return { url, child, ended, client: new Client(url), [Symbol.dispose]: dispose }
+  return { url, log, child, ended, client: new Client(url), [Symbol.dispose]: dispose }
 }
 
-/** A pipe holds 64 KiB, and a line has 200 bytes at least. The rest stays in the server's memory. */
+/**
+ * A pipe holds 64 KiB, and a line has 200 bytes at least. The rest stays in the server's memory: it answers all the
+ * same.
+ */
 async function fillLog(client: Client): Promise<void> {
-  for (let lines = 0; lines < 600; lines += 50)
-    await Promise.all(Array.from({ length: 50 }, () => client.read('sys/mounts')))
+  for (let lines = 0; lines < 700; lines += 50) {
+    const answers = await Promise.all(Array.from({ length: 50 }, () => client.read('sys/health')))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+  }
 }
 
-test('a full log pipe that nobody reads does not keep a stopping server alive', async () => {
+test('the log is text with GATEHOUSE_LOG_FORMAT=text, and a full pipe that nobody reads neither blocks a server nor keeps a stopping one alive', async () => {
   await using folder = await temporaryFolder()
   using server = await startOnUnreadPipe(folder.path, {
     ACCESS_LOG: 'true',
     STOP_TIMEOUT: '20s',
-    LOG_FORMAT: 'json',
+    LOG_FORMAT: 'text',
   })
   await fillLog(server.client)
 
   server.child.kill('SIGTERM')
 
+  expect(server.log).toMatch(/^\[\d\d:\d\d:\d\d\] INFO: Gatehouse \S+ is listening on http:/m)
+  expect(server.log).not.toMatch(/^\{/m)
   expect(await server.ended).toEqual([0, null])
 })
 

@@ -43,8 +43,6 @@ export type ServerProcess = AsyncDisposable & {
   /** Resolves when `text` appears in the log. */
   logged(text: string): Promise<void>
   signal(name: NodeJS.Signals): void
-  /** Stops reading its log from now on. */
-  ignoreLog(): void
   /** Stops reading its standard output from now on. */
   ignoreOutput(): void
   /** Resolves when the process has ended. */
@@ -78,7 +76,6 @@ export async function startProcess(options: ProcessOptions): Promise<ServerProce
     as: (token) => anonymous.with(token),
     logged: (text) => child.logged(text),
     signal: (name) => child.signal(name),
-    ignoreLog: () => child.ignoreLog(),
     ignoreOutput: () => child.ignoreOutput(),
     ended: child.ended,
     stop,
@@ -150,10 +147,6 @@ export class StartedProcess {
 
   signal(name: NodeJS.Signals): void {
     this.#child.kill(name)
-  }
-
-  ignoreLog(): void {
-    this.#child.stderr?.pause()
   }
 
   ignoreOutput(): void {
