@@ -24,6 +24,8 @@ const json = (answer: Answer | undefined) => JSON.parse(answer?.body ?? '')
 describe('bodies over the limit', () => {
   const maxBytes = 64 * 1024
   const settings = { MAX_REQUEST_SIZE: '64KiB' }
+  const limitedServer = shared(() => startTestServer({ settings }))
+  const smallServer = shared(() => startTestServer({ settings: { MAX_REQUEST_SIZE: '1KiB' } }))
   const refused = errors('http: request body too large')
 
   test.each([
@@ -34,9 +36,7 @@ describe('bodies over the limit', () => {
   ])(
     'a client that closes after the response gets it, although its body is not read: $name',
     async ({ head: [verb = '', path = ''], status }) => {
-      await using server = await startTestServer({
-        settings: { MAX_REQUEST_SIZE: status === 413 ? '1KiB' : '32MiB' },
-      })
+      const server = await (status === 413 ? smallServer : sharedServer)()
       using wire = await openWire(server.url)
       wire.send(head(verb, path, [root, 'Connection: close'], ' '.repeat(16 * MiB)))
 
@@ -57,7 +57,7 @@ describe('bodies over the limit', () => {
     },
     { name: 'for a node-level path', request: (body: string) => head('PUT', '/v1/sys/unseal', [], body) },
   ])('$name are 413 with a body, and the connection stays open', async ({ request }) => {
-    await using server = await startTestServer({ settings })
+    const server = await limitedServer()
     using wire = await openWire(server.url)
 
     wire.send(request(' '.repeat(maxBytes + 1)))
@@ -98,7 +98,7 @@ describe('bodies over the limit', () => {
   })
 
   test('a body one byte below the limit is accepted', async () => {
-    await using server = await startTestServer({ settings })
+    const server = await limitedServer()
 
     const answer = await server.root.write('cubbyhole/a', undefined, {
       raw: `{"a":"b"}${' '.repeat(maxBytes - 9)}`,
@@ -108,7 +108,7 @@ describe('bodies over the limit', () => {
   })
 
   test('a client that writes everything in chunks before it reads gets its response', async () => {
-    await using server = await startTestServer({ settings })
+    const server = await limitedServer()
     using wire = await openWire(server.url)
     const chunk = `10000\r\n${' '.repeat(0x10000)}\r\n`
     wire.send(
@@ -410,6 +410,8 @@ describe('MAX_IN_FLIGHT', () => {
     expect((await counted.answer())?.status).toBe(204)
   })
 
+  const faults = new StorageFaults()
+  const slowServer = shared(() => startTestServer({ settings, faults }))
   test.each([
     {
       name: 'in the middle of a body',
@@ -429,8 +431,7 @@ describe('MAX_IN_FLIGHT', () => {
       sent: head('POST', '/v1/cubbyhole/a', [root, 'Content-Length: 999999999']),
     },
   ])('a client that leaves $name frees its place', async ({ sent }) => {
-    const faults = new StorageFaults()
-    await using server = await startTestServer({ settings, faults })
+    const server = await slowServer()
     faults.delay('storage.before-commit', 5)
 
     for (let round = 0; round < 20; round++) {
@@ -506,12 +507,13 @@ describe('MAX_BUFFERED', () => {
     expect((await smaller.answer())?.status).toBe(403)
   })
 
+  const bufferingServer = shared(() => startTestServer({ settings }))
   test.each([
     { name: 'when they are answered', sent: `{"a":${half}"}`, answers: 1 },
     { name: 'when they are refused', sent: `{"a":${half}`, answers: 1 },
     { name: 'when the client leaves', sent: undefined, answers: 0 },
   ])('the memory of bodies is released $name', async ({ sent, answers }) => {
-    await using server = await startTestServer({ settings })
+    const server = await bufferingServer()
 
     for (let round = 0; round < 10; round++) {
       using wire = sent === undefined ? await holdsBody(server) : await openWire(server.url)
@@ -605,6 +607,8 @@ describe('MAX_CONNECTIONS', () => {
     return wire
   }
   const everyone = { MAX_CONNECTION_SHARE: '100%' }
+  /** What tests leave on it has been idle longer than what the next one opens. */
+  const smallServer = shared(() => startTestServer({ settings: { MAX_CONNECTIONS: '2', ...everyone } }))
 
   test('a client holds at most its share, and its own longest idle connection makes room for its next', async () => {
     await using server = await startTestServer({ settings: { MAX_CONNECTIONS: '29' } })
@@ -637,7 +641,7 @@ describe('MAX_CONNECTIONS', () => {
   ])(
     'a full server closes the connection that has been idle longest, even if its client $name',
     async ({ sent }) => {
-      await using server = await startTestServer({ settings: { MAX_CONNECTIONS: '2', ...everyone } })
+      const server = await smallServer()
       using silent = await openWire(server.url, '127.0.0.2')
       silent.send(sent)
       using second = await served(server, '127.0.0.2')
