@@ -71,10 +71,7 @@ test('support works without a server, and never overwrites a file', async () => 
 
   const here = () => commandHere('support', { folder: folder.path, args: ['a.gz'], environment: address })
   expect(await here()).toMatchObject({ code: 0 })
-  expect(await here()).toMatchObject({
-    code: 1,
-    stderr: 'cannot write a.gz: EEXIST\n',
-  })
+  expect(await here()).toMatchObject({ code: 1, stderr: 'cannot write a.gz: EEXIST\n' })
 
   const report = JSON.parse(await opened(folder.file('a.gz')))
   expect(report.server['/health/ready']).toEqual({ error: 'no response from 127.0.0.1:1: ECONNREFUSED' })

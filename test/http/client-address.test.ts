@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { aSigner } from '../plugins/jwt-auth/signer.ts'
 import { errors, notAccepted } from '../support/error-bodies.ts'
+import { shared } from '../support/shared.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 
 const missing = errors('missing x-forwarded-for header and configured to reject when not present')
@@ -35,80 +36,73 @@ async function boundToken({ root, anonymous }: TestServer): Promise<string> {
   return String(login.body['auth']?.['client_token'])
 }
 
-const trusting = { TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8' }
+/** A server that trusts its proxies, and a client with a bound token. */
+const trusting = (settings: Record<string, string>) =>
+  shared(async () => {
+    const server = await startTestServer({
+      settings: { TRUSTED_PROXIES: '127.0.0.0/8,10.0.0.0/8', ...settings },
+    })
+    return { ...server, bound: server.as(await boundToken(server)) }
+  })
 
 describe('the address behind a trusted proxy', () => {
+  const plain = trusting({})
+  const skipping = trusting({ TRUSTED_PROXY_HOPS: '1' })
+  const requiring = trusting({ TRUSTED_PROXY_REQUIRED: 'true' })
+
   test.each<{
     name: string
-    settings: Record<string, string>
+    open: ReturnType<typeof trusting>
     header: string | undefined
     status: number
     body?: object
   }>([
-    { name: 'the rightmost address counts', settings: {}, header: '9.9.9.9, 10.1.9.9', status: 200 },
+    { name: 'the rightmost address counts', open: plain, header: '9.9.9.9, 10.1.9.9', status: 200 },
     {
       name: 'what the client wrote itself does not',
-      settings: {},
+      open: plain,
       header: '10.1.9.9, 9.9.9.9',
       status: 403,
       body: notAccepted,
     },
-    { name: 'blanks around it do not matter', settings: {}, header: '9.9.9.9 ,\t10.1.9.9 ', status: 200 },
-    { name: 'an IPv4 address in IPv6 is that address', settings: {}, header: '::ffff:10.1.9.9', status: 200 },
-    {
-      name: 'a skipped hop',
-      settings: { TRUSTED_PROXY_HOPS: '1' },
-      header: '10.1.9.9, 9.9.9.9',
-      status: 200,
-    },
-    {
-      name: 'too few to skip',
-      settings: { TRUSTED_PROXY_HOPS: '1' },
-      header: '10.1.9.9',
-      status: 400,
-      body: tooFew,
-    },
-    { name: 'no header: the proxy itself', settings: {}, header: undefined, status: 403, body: notAccepted },
+    { name: 'blanks around it do not matter', open: plain, header: '9.9.9.9 ,\t10.1.9.9 ', status: 200 },
+    { name: 'an IPv4 address in IPv6 is that address', open: plain, header: '::ffff:10.1.9.9', status: 200 },
+    { name: 'a skipped hop', open: skipping, header: '10.1.9.9, 9.9.9.9', status: 200 },
+    { name: 'too few to skip', open: skipping, header: '10.1.9.9', status: 400, body: tooFew },
+    { name: 'no header: the proxy itself', open: plain, header: undefined, status: 403, body: notAccepted },
     {
       name: 'no header, but one is required',
-      settings: { TRUSTED_PROXY_REQUIRED: 'true' },
+      open: requiring,
       header: undefined,
       status: 400,
       body: missing,
     },
-    {
-      name: 'a header, and one is required',
-      settings: { TRUSTED_PROXY_REQUIRED: 'true' },
-      header: '10.1.9.9',
-      status: 200,
-    },
-    { name: 'a name', settings: {}, header: 'localhost', status: 400, body: noAddress },
-    { name: 'an address with its port', settings: {}, header: '10.1.9.9:80', status: 400, body: noAddress },
-    { name: 'nothing behind the comma', settings: {}, header: '10.1.9.9,', status: 400, body: noAddress },
+    { name: 'a header, and one is required', open: requiring, header: '10.1.9.9', status: 200 },
+    { name: 'a name', open: plain, header: 'localhost', status: 400, body: noAddress },
+    { name: 'an address with its port', open: plain, header: '10.1.9.9:80', status: 400, body: noAddress },
+    { name: 'nothing behind the comma', open: plain, header: '10.1.9.9,', status: 400, body: noAddress },
     {
       name: 'a name of a member of every object',
-      settings: {},
+      open: plain,
       header: '__proto__',
       status: 400,
       body: noAddress,
     },
-  ])('$name', async ({ settings, header, status, body }) => {
-    await using server = await startTestServer({ settings: { ...trusting, ...settings } })
-    const token = await boundToken(server)
+  ])('$name', async ({ open, header, status, body }) => {
+    const { bound } = await open()
 
-    const answer = await server.as(token).read('auth/token/lookup-self', from(header))
+    const answer = await bound.read('auth/token/lookup-self', from(header))
 
     expect(answer.status).toBe(status)
     if (body !== undefined) expect(answer.body).toEqual(body)
   })
 
   test('a header given twice is one list', async () => {
-    await using server = await startTestServer({ settings: trusting })
-    const token = await boundToken(server)
+    const { bound } = await plain()
 
-    const answer = await server
-      .as(token)
-      .read('auth/token/lookup-self', { headers: { 'X-Forwarded-For': ['10.1.9.9', '9.9.9.9'] as never } })
+    const answer = await bound.read('auth/token/lookup-self', {
+      headers: { 'X-Forwarded-For': ['10.1.9.9', '9.9.9.9'] as never },
+    })
 
     expect(answer.body).toEqual(notAccepted)
   })
@@ -136,19 +130,21 @@ describe('without trust', () => {
     expect((await server.root.read('auth/token/lookup-self', from('nonsense'))).status).toBe(200)
   })
 
-  const settings = { TRUSTED_PROXIES: '10.0.0.0/8', TRUSTED_PROXY_REQUIRED: 'true' }
+  const requiring = shared(() =>
+    startTestServer({ settings: { TRUSTED_PROXIES: '10.0.0.0/8', TRUSTED_PROXY_REQUIRED: 'true' } }),
+  )
 
   test.each(['sys/mounts', 'nope', 'auth/jwt/login', 'sys/seal-status', '/foo'])(
     '%s is refused where a proxy is required',
     async (path) => {
-      await using server = await startTestServer({ settings })
+      const server = await requiring()
 
       expect(await server.root.read(path, from('10.1.2.3'))).toMatchObject({ status: 400, body: foreign })
     },
   )
 
   test.each(['/health/live', '/health/ready'])('%s is served nevertheless', async (path) => {
-    await using server = await startTestServer({ settings })
+    const server = await requiring()
 
     expect((await server.anonymous.read(path)).status).toBe(200)
   })

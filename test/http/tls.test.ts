@@ -8,6 +8,7 @@ import { pino } from 'pino'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { Authority } from '../support/certificates.ts'
 import { FakeClock } from '../support/fake-clock.ts'
+import { shared } from '../support/shared.ts'
 import { startTestServer, type TestServer } from '../support/start-server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { chunked, head, Wire } from './wire.ts'
@@ -41,6 +42,9 @@ async function startTls(settings: Record<string, string> = {}, parts = {}): Prom
   return startTestServer({ settings: { ...tlsSettings(), ...settings }, ...parts })
 }
 
+/** For the tests that change nothing of it. */
+const sharedTls = shared(() => startTls())
+
 /** Resolves when the handshake is complete on the client's side. */
 async function shake({ url }: { url: string }, options: ConnectionOptions = {}): Promise<TLSSocket> {
   const { port } = new URL(url)
@@ -73,7 +77,7 @@ async function askHttp2(server: { url: string }, options: ConnectionOptions, pat
 const nameOf = (socket: TLSSocket) => socket.getPeerCertificate().subject.CN
 
 test('HTTP/1.1 over TLS serves any verb, pipelined and split, and refuses like plain HTTP', async () => {
-  await using server = await startTls()
+  const server = await sharedTls()
   using wire = await wireTo(server)
   const token = ['X-Vault-Token: root']
 
@@ -95,7 +99,7 @@ test('HTTP/1.1 over TLS serves any verb, pipelined and split, and refuses like p
 })
 
 test('records that arrive together keep their order, also while a request waits for the one before it', async () => {
-  await using server = await startTls()
+  const server = await sharedTls()
   const socket = await shake(server)
   socket.setMaxSendFragment(512)
   using wire = new Wire(socket, () => undefined)
@@ -109,7 +113,7 @@ test('records that arrive together keep their order, also while a request waits 
 })
 
 test('a client that has ended its side still gets its response', async () => {
-  await using server = await startTls()
+  const server = await sharedTls()
   using wire = await wireTo(server)
 
   wire.send(head('LIST', '/v1/sys/policies/acl', ['X-Vault-Token: root']))
@@ -147,28 +151,29 @@ async function askPlain(server: { url: string }, sent: string | undefined): Prom
   return Buffer.concat(received).toString('latin1')
 }
 
-test.each(['GET', 'LIST', 'OPTIONS', 'PROPFIND'])(
-  'plain HTTP (%s) on a port of TLS is told so, and both are counted',
-  async (verb) => {
-    const { log, until } = handshakeLog()
-    await using server = await startTls({ METRICS: 'open' }, { log })
+test('plain HTTP on a port of TLS is told so, whatever its verb, and both are counted', async () => {
+  const { log, until } = handshakeLog()
+  await using server = await startTls({ METRICS: 'open' }, { log })
+  using wire = await wireTo(server)
 
+  for (const [index, verb] of ['GET', 'LIST', 'OPTIONS', 'PROPFIND'].entries()) {
     const received = await askPlain(server, head(verb, '/v1/sys/health'))
-    using wire = await wireTo(server)
+    const lines = await until(index + 1)
     wire.send(head('GET', '/metrics'))
     const metrics = (await wire.answer())?.body ?? ''
 
-    expect(received).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/)
-    expect(received.split('\r\n\r\n')[1]).toBe('Client sent an HTTP request to an HTTPS server.\n')
-    expect(await until(1)).toMatchObject([
-      { remote_address: '127.0.0.1', reason: 'the client speaks plain HTTP' },
-    ])
-    expect(metrics).toContain('gatehouse_http_refused_total{reason="handshake"} 1')
+    expect(received, verb).toMatch(/^HTTP\/1.1 400 Bad Request\r\n/)
+    expect(received.split('\r\n\r\n')[1], verb).toBe('Client sent an HTTP request to an HTTPS server.\n')
+    expect(lines[index]).toMatchObject({
+      remote_address: '127.0.0.1',
+      reason: 'the client speaks plain HTTP',
+    })
+    expect(metrics).toContain(`gatehouse_http_refused_total{reason="handshake"} ${index + 1}`)
     expect(metrics).toContain('gatehouse_http_connections{protocol="http/1.1"} 1')
-  },
-)
+  }
+})
 
-test.each([
+const failures = [
   {
     client: { minVersion: 'TLSv1.1', maxVersion: 'TLSv1.1', ciphers: 'DEFAULT@SECLEVEL=0' } as const,
     alert: 'tlsv1 alert protocol version',
@@ -184,13 +189,16 @@ test.each([
     alert: 'tlsv1 alert no application protocol',
     reason: 'no application protocol',
   },
-])('a handshake that fails ($reason) ends with its alert, and is logged', async (given) => {
+]
+
+test('a handshake that fails ends with its alert, and is logged', async () => {
   const { log, until } = handshakeLog()
   await using server = await startTls({}, { log })
 
-  await expect(shake(server, given.client)).rejects.toMatchObject({ reason: given.alert })
-
-  expect(await until(1)).toMatchObject([{ level: 40, remote_address: '127.0.0.1', reason: given.reason }])
+  for (const [index, { client, alert, reason }] of failures.entries()) {
+    await expect(shake(server, client)).rejects.toMatchObject({ reason: alert })
+    expect((await until(index + 1))[index]).toMatchObject({ level: 40, remote_address: '127.0.0.1', reason })
+  }
 })
 
 test('bytes that are no handshake are logged, and a probe of the port is not', async () => {
@@ -236,6 +244,11 @@ test('a client whose handshakes fail all the time fills no log, and hides nothin
   expect((await until(6)).map(({ unlogged }) => unlogged)).toEqual([0, 0, 0, 0, 0, 15])
 })
 
+const lowestServers = {
+  '1.2': shared(() => startTls({ TLS_MIN_VERSION: '1.2' })),
+  '1.3': shared(() => startTls({ TLS_MIN_VERSION: '1.3' })),
+}
+
 test.each([
   { lowest: '1.2', client: 'TLSv1.1', works: false },
   { lowest: '1.2', client: 'TLSv1.2', works: true },
@@ -245,7 +258,7 @@ test.each([
 ] as const)(
   'with $lowest as the lowest version, $client works: $works',
   async ({ lowest, client, works }) => {
-    await using server = await startTls({ TLS_MIN_VERSION: lowest })
+    const server = await lowestServers[lowest]()
 
     const shaken = shake(server, { minVersion: client, maxVersion: client, ciphers: 'DEFAULT@SECLEVEL=0' })
 
@@ -259,7 +272,7 @@ test.each([
 )
 
 test('ciphers without forward secrecy are refused', async () => {
-  await using server = await startTls()
+  const server = await sharedTls()
 
   await expect(shake(server, { maxVersion: 'TLSv1.2', ciphers: 'AES128-GCM-SHA256' })).rejects.toThrow()
 })

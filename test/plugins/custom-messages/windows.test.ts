@@ -24,7 +24,7 @@ const put = ({ root }: MessageFixture, headers = {}) =>
   root.write('sys/policies/acl/probe', { policy: 'path "a" { capabilities = ["read"] }' }, { headers })
 
 describe('a read-only window', () => {
-  test('refuses a write with its title and with when to try again', async () => {
+  test('refuses a write with its title and with when to try again, which is its end when less than an hour is left', async () => {
     await made(fixture, readOnly)
 
     const refused = await put(fixture)
@@ -32,10 +32,6 @@ describe('a read-only window', () => {
     expect(refused.status).toBe(503)
     expect(refused.body.errors).toEqual(['maintenance: Moving to new disks'])
     expect(refused.headers['retry-after']).toBe('3600')
-  })
-
-  test('says how long it lasts when less than an hour is left', async () => {
-    await made(fixture, readOnly)
     fixture.clock.advance(3600)
 
     expect((await put(fixture)).headers['retry-after']).toBe('1800')
@@ -100,19 +96,14 @@ describe('a read-only window', () => {
     expect((await fixture.anonymous.write('sys/policies/acl/p', { policy: '' })).status).toBe(403)
   })
 
-  test('lets a caller with sudo pass who asks for it', async () => {
+  test('lets a caller with sudo pass who asks for it, and nobody without', async () => {
     const { root } = fixture
+    const writer = await clientWith(fixture, 'sys/policies/acl/*', 'create', 'update')
     await made(fixture, readOnly)
 
     expect((await put(fixture, override)).status).toBe(204)
     expect((await put(fixture, { 'X-Gatehouse-Override': 'true' })).status).toBe(503)
     expect((await root.read('sys/policies/acl/probe')).status).toBe(200)
-  })
-
-  test('lets nobody pass without sudo', async () => {
-    const writer = await clientWith(fixture, 'sys/policies/acl/*', 'create', 'update')
-    await made(fixture, readOnly)
-
     expect((await writer.write('sys/policies/acl/p', { policy: '' }, { headers: override })).status).toBe(503)
   })
 
@@ -181,17 +172,16 @@ describe('a window without new credentials', () => {
     expect((await put(fixture)).status).toBe(204)
   })
 
-  test.each([
-    ['GET', 'cloud/creds/role'],
-    ['GET', 'cloud/token/role'],
-    ['POST', 'cloud/token/role'],
-    ['POST', 'cloud/rotate-role/role'],
-    ['POST', 'cloud/static-creds/role/token'],
-  ])('refuses %s %s', async (method, path) => {
-    expect((await fixture.root.call(method, path)).status).toBe(503)
-  })
+  test('refuses credentials of the cloud, and lets its configuration be read', async () => {
+    for (const [method, path] of [
+      ['GET', 'cloud/creds/role'],
+      ['GET', 'cloud/token/role'],
+      ['POST', 'cloud/token/role'],
+      ['POST', 'cloud/rotate-role/role'],
+      ['POST', 'cloud/static-creds/role/token'],
+    ] as const)
+      expect((await fixture.root.call(method, path)).status, `${method} ${path}`).toBe(503)
 
-  test('lets the configuration of the cloud be read', async () => {
     expect((await fixture.root.read('cloud/config')).status).not.toBe(503)
   })
 })
@@ -304,7 +294,7 @@ describe('a schedule', () => {
     expect(later.headers['x-next-change-at']).toBe('2024-06-08T12:00:00Z')
   })
 
-  test('is previewed as front ends get its next occurrence', async () => {
+  test('is previewed as front ends get its next occurrence, and has none behind the year 9999', async () => {
     const schedule = { ...weekly, cron: '0 9 * * sun' }
     const { body } = await fixture.root.write(`${messagesPath}/preview`, {
       ...plain,
@@ -319,13 +309,9 @@ describe('a schedule', () => {
       notice: 'Writes resume at 11:00 Europe/Berlin',
       active: false,
     })
-  })
-
-  test('has no occurrence behind the year 9999', async () => {
     const at = '9999-12-24T23:00:00Z'
-    const { body } = await fixture.root.write(`${messagesPath}/preview`, { ...plain, schedule: weekly, at })
-
-    expect(body.data?.['windows']).toEqual([
+    const last = await fixture.root.write(`${messagesPath}/preview`, { ...plain, schedule: weekly, at })
+    expect(last.body.data?.['windows']).toEqual([
       { start_time: '9999-12-25T13:00:00Z', end_time: '9999-12-25T15:00:00Z' },
     ])
   })
@@ -345,7 +331,7 @@ describe('a schedule', () => {
     ])
   })
 
-  test.each([
+  const bad = [
     { row: 'no such day', schedule: { ...weekly, cron: '0 0 30 2 *' }, says: 'there is no such day' },
     { row: 'no cron', schedule: { duration: '1h' }, says: 'expected exactly 5 fields' },
     { row: 'a short duration', schedule: { ...weekly, duration: '59s' }, says: 'one minute and seven days' },
@@ -353,22 +339,23 @@ describe('a schedule', () => {
     { row: 'an unknown zone', schedule: { ...weekly, time_zone: 'Mars' }, says: 'time zone' },
     { row: 'another field', schedule: { ...weekly, until: 1 }, says: 'only' },
     { row: 'a list as cron', schedule: { ...weekly, cron: [] }, says: 'cron' },
-  ])('is refused with $row', async ({ schedule, says }) => {
-    const { status, body } = await fixture.root.write(messagesPath, { ...plain, schedule })
+  ]
 
-    expect(status).toBe(400)
-    expect(body.errors?.[0]).toContain('invalid schedule parameter value')
-    expect(body.errors?.[0]).toContain(says)
+  test('that cannot be is refused, as an unknown effect is', async () => {
+    const { root } = fixture
+    for (const { row, schedule, says } of bad) {
+      const { status, body } = await root.write(messagesPath, { ...plain, schedule })
+      expect(status, row).toBe(400)
+      expect(body.errors?.[0], row).toContain('invalid schedule parameter value')
+      expect(body.errors?.[0], row).toContain(says)
+    }
+
+    const { status, body } = await root.write(messagesPath, { ...plain, effect: 'panic' })
+    expect([status, body.errors]).toEqual([
+      400,
+      ['invalid effect parameter value, must be one of read_only, no_new_credentials'],
+    ])
   })
-})
-
-test('an unknown effect is refused', async () => {
-  const { status, body } = await fixture.root.write(messagesPath, { ...plain, effect: 'panic' })
-
-  expect([status, body.errors]).toEqual([
-    400,
-    ['invalid effect parameter value, must be one of read_only, no_new_credentials'],
-  ])
 })
 
 test('a preview tells whether a message is active at a time, and a list computes active for it', async () => {
