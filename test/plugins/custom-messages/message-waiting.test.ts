@@ -5,6 +5,7 @@ import { type Answer, inside } from '../../support/client.ts'
 import { errors } from '../../support/error-bodies.ts'
 import { FakeClock } from '../../support/fake-clock.ts'
 import { reachedAnew } from '../../support/one-server.ts'
+import { shared } from '../../support/shared.ts'
 import { startTestServer, type TestServer } from '../../support/start-server.ts'
 
 const admin = 'sys/config/ui/custom-messages'
@@ -106,6 +107,7 @@ describe('long polls for messages', () => {
     expect((await closing).body['data']).toEqual({})
   })
 
+  const withoutPlaces = shared(() => startTestServer({ settings: { MESSAGE_WAITERS: '0' } }))
   test.each([
     { name: 'no tag', ask: (server: TestServer) => server.anonymous.read(`${before}?wait=60s`), status: 200 },
     {
@@ -125,13 +127,13 @@ describe('long polls for messages', () => {
       status: 304,
     },
   ])('respond at once: $name', async ({ ask, status }) => {
-    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '0' } })
+    const server = await withoutPlaces()
 
     expect((await ask(server)).status).toBe(status)
   })
 
   test('respond at once if the response is to be wrapped', async () => {
-    await using server = await startTestServer({ settings: { MESSAGE_WAITERS: '0' } })
+    const server = await withoutPlaces()
 
     const answer = await server.root.read(`${after}?wait=60s`, {
       headers: { 'X-Vault-Wrap-TTL': '60', 'If-None-Match': '*' },
@@ -140,10 +142,11 @@ describe('long polls for messages', () => {
     expect(answer.body).toMatchObject({ wrap_info: { token: expect.any(String) } })
   })
 
+  const anyServer = shared(startTestServer)
   test.each(['abc', '-1', '-1s', '1.5', '10x', 's', '1e1', '1s&wait=2s'])(
     'are refused with a wait of %s',
     async (wait) => {
-      await using server = await borrowServer()
+      const server = await anyServer()
 
       for (const path of [before, after]) {
         const answer = await server.root.read(`${path}?wait=${wait}`)

@@ -14,12 +14,13 @@ const sealedServer = async () => {
 /** Shared servers: their users must not change them. */
 const openOne = shared(startTestServer)
 const sealedOne = shared(sealedServer)
+const reportingOne = shared(() => startTestServer({ settings: { REPORTED_VERSION: '1.17.2+ent' } }))
 
 describe('health', () => {
   test.each(['sys/health', '/sys/health', '/health'])(
     '%s describes an unsealed server completely',
     async (path) => {
-      await using server = await startTestServer({ settings: { REPORTED_VERSION: '1.17.2+ent' } })
+      const server = await reportingOne()
 
       const { status, body } = await server.anonymous.read(path)
 
@@ -42,7 +43,7 @@ describe('health', () => {
   )
 
   test('a sealed server hides its cluster', async () => {
-    await using server = await sealedServer()
+    const server = await sealedOne()
 
     const { status, body } = await server.anonymous.read('sys/health')
 
@@ -91,7 +92,7 @@ describe('health', () => {
   })
 
   test('HEAD has no body, a refusal has E[]', async () => {
-    await using server = await startTestServer()
+    const server = await openOne()
 
     expect((await server.anonymous.call('HEAD', 'sys/health')).text).toBe('')
     expect((await server.anonymous.read('sys/health?activecode=x')).body).toEqual(errors())
@@ -213,7 +214,7 @@ test.each(['seal-status', 'leader'])('sys/%s answers in any namespace, even an u
 
 describe('init', () => {
   test('is reported as done and cannot be repeated', async () => {
-    await using server = await startTestServer()
+    const server = await openOne()
 
     expect(await server.anonymous.read('sys/init')).toMatchObject({
       status: 200,
@@ -228,7 +229,7 @@ describe('init', () => {
 
 describe('seal status and leader', () => {
   test('describe an unsealed server', async () => {
-    await using server = await startTestServer()
+    const server = await openOne()
 
     const { body } = await server.anonymous.read('sys/seal-status')
 
@@ -246,7 +247,7 @@ describe('seal status and leader', () => {
   })
 
   test('describe a sealed server', async () => {
-    await using server = await sealedServer()
+    const server = await sealedOne()
 
     const status = await server.anonymous.read('sys/seal-status')
 
