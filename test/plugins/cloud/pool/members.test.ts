@@ -1,13 +1,14 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { CloudFixture } from '../cloud-fixture.ts'
 import { aCredential, aRole, cleared, debris, living, reader, status } from '../credential-steps.ts'
+import { renewedFixture } from '../renewed-fixture.ts'
 import { aPool, applications, creations, filled, poolsAt, startPoolFixture } from './pool-steps.ts'
 
+const renewed = renewedFixture(startPoolFixture)
 let fixture: CloudFixture
-beforeEach(async () => {
-  fixture = await startPoolFixture()
+beforeEach(() => {
+  fixture = renewed()
 })
-afterEach(() => fixture[Symbol.asyncDispose]())
 
 const day = 86_400
 const write = (body: object, role = 'ci') => fixture.root.write(`cloud/roles/${role}`, body)
