@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { decodeJwt } from 'jose'
 import { describe, expect, test } from 'vitest'
 import { verdict } from '../../identity/login-mount.ts'
-import type { CloudFixture } from '../cloud-fixture.ts'
+import { type CloudFixture, startCloudFixture } from '../cloud-fixture.ts'
 import { renewedFixture } from '../renewed-fixture.ts'
 
 const renewed = renewedFixture()
@@ -10,8 +10,7 @@ const renewed = renewedFixture()
 const scope = 'https://graph.microsoft.com/.default'
 
 /** A mount `cloud/`, and an application that the root owns. */
-function aHouse() {
-  const house = renewed()
+function aHouse(house = renewed()) {
   const { admin, rootServicePrincipalId } = house.directory
   const application = admin.addApplication({ displayName: 'deploy' })
   admin.addOwner(application.id, rootServicePrincipalId)
@@ -421,7 +420,9 @@ test('an application that is gone keeps no deletion waiting for its trust', asyn
 
 // docs/contract/cloud.md#preflight
 test('the check of trusts finds those that are missing or for other tokens, and applications that are full', async () => {
-  const house = aHouse()
+  // it changes the issuer of the server
+  await using own = await startCloudFixture()
+  const house = aHouse(own)
   const check = async () => {
     const { body } = await house.root.read('cloud/config/check')
     const checks = body.data?.['checks'] as unknown as { name: string; ok: boolean; detail: string }[]
