@@ -1,4 +1,4 @@
-// made by `npm run ui:types` from the server's OpenAPI document fbe51c5ed085a6197e872aa001f4b55e
+// made by `npm run ui:types` from the server's OpenAPI document 0a1d31029d3b31e90fe9287302f11ad6
 
 export interface paths {
     "/health/live": {
@@ -4285,6 +4285,38 @@ export interface paths {
             };
         };
     };
+    "/auth/{jwt_mount_path}/role/{name}/what-if": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["jwt-role-name-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-role-name-what-if-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{jwt_mount_path}/config/what-if": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["jwt-config-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-config-what-if-post-answer"];
+                    };
+                };
+            };
+        };
+    };
     "/auth/{jwt_mount_path}/login": {
         post: {
             requestBody: {
@@ -4414,6 +4446,22 @@ export interface paths {
             };
         };
     };
+    "/auth/{jwt_mount_path}/cel/role/{name}/what-if": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["jwt-cel-role-name-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["jwt-cel-role-name-what-if-post-answer"];
+                    };
+                };
+            };
+        };
+    };
     "/auth/{jwt_mount_path}/cel/login": {
         post: {
             requestBody: {
@@ -4532,54 +4580,6 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["jwt-lint-get-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/auth/{jwt_mount_path}/role/{name}/what-if": {
-        post: {
-            requestBody?: {
-                content: {
-                    "application/json": components["schemas"]["jwt-role-name-what-if-post-input"];
-                };
-            };
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["jwt-role-name-what-if-post-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/auth/{jwt_mount_path}/cel/role/{name}/what-if": {
-        post: {
-            requestBody?: {
-                content: {
-                    "application/json": components["schemas"]["jwt-cel-role-name-what-if-post-input"];
-                };
-            };
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["jwt-cel-role-name-what-if-post-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/auth/{jwt_mount_path}/config/what-if": {
-        post: {
-            requestBody?: {
-                content: {
-                    "application/json": components["schemas"]["jwt-config-what-if-post-input"];
-                };
-            };
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["jwt-config-what-if-post-answer"];
                     };
                 };
             };
@@ -5409,6 +5409,38 @@ export interface paths {
             };
         };
     };
+    "/auth/{kubernetes_mount_path}/role/{name}/what-if": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-role-name-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-role-name-what-if-post-answer"];
+                    };
+                };
+            };
+        };
+    };
+    "/auth/{kubernetes_mount_path}/config/what-if": {
+        post: {
+            requestBody?: {
+                content: {
+                    "application/json": components["schemas"]["kubernetes-config-what-if-post-input"];
+                };
+            };
+            responses: {
+                200: {
+                    content: {
+                        "application/json": components["schemas"]["kubernetes-config-what-if-post-answer"];
+                    };
+                };
+            };
+        };
+    };
     "/auth/{kubernetes_mount_path}/login": {
         post: {
             requestBody: {
@@ -5511,38 +5543,6 @@ export interface paths {
                 200: {
                     content: {
                         "application/json": components["schemas"]["kubernetes-lint-get-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/auth/{kubernetes_mount_path}/role/{name}/what-if": {
-        post: {
-            requestBody?: {
-                content: {
-                    "application/json": components["schemas"]["kubernetes-role-name-what-if-post-input"];
-                };
-            };
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["kubernetes-role-name-what-if-post-answer"];
-                    };
-                };
-            };
-        };
-    };
-    "/auth/{kubernetes_mount_path}/config/what-if": {
-        post: {
-            requestBody?: {
-                content: {
-                    "application/json": components["schemas"]["kubernetes-config-what-if-post-input"];
-                };
-            };
-            responses: {
-                200: {
-                    content: {
-                        "application/json": components["schemas"]["kubernetes-config-what-if-post-answer"];
                     };
                 };
             };
@@ -12637,6 +12637,263 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "jwt-role-name-what-if-post-data": {
+            history_days: number;
+            since: string;
+            subjects: number;
+            succeed: number;
+            lose: number;
+            unknown: number;
+            regain: number;
+            refused_before: number;
+            losers: ({
+                role: string;
+                subject: string;
+                entity_id: string;
+                path: string;
+                last_login_at: string;
+                logins: number;
+                check: string;
+                reason: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            cannot_be_judged: ({
+                check: string;
+                subjects: number;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            refusals: {
+                tried: number;
+                would_succeed: number;
+                unknown: number;
+                request_ids: string[];
+            } & {
+                [key: string]: unknown;
+            };
+            admits_more: ({
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                field: string;
+                before: unknown;
+                after: unknown;
+            } & {
+                [key: string]: unknown;
+            })[];
+            lint: {
+                before: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                after: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-role-name-what-if-post-input": {
+            role_type?: string;
+            bound_audiences?: string[];
+            bound_subject?: string;
+            bound_claims?: {
+                [key: string]: unknown;
+            };
+            bound_claims_type?: string;
+            claim_mappings?: {
+                [key: string]: string;
+            };
+            claim_mappings_text_only?: boolean;
+            user_claim?: string;
+            user_claim_json_pointer?: boolean;
+            groups_claim?: string;
+            groups_claim_optional?: boolean;
+            groups_claim_type?: string;
+            oidc_scopes?: string[];
+            allowed_redirect_uris?: string[];
+            verbose_oidc_logging?: boolean;
+            max_age?: string;
+            callback_mode?: string;
+            poll_interval?: number;
+            oauth2_metadata?: string[];
+            expiration_leeway?: string;
+            not_before_leeway?: string;
+            clock_skew_leeway?: string;
+            oidc_disable_confirmation?: boolean;
+            token_replay_protection?: boolean;
+            token_policies_template_claims?: boolean;
+            token_ttl?: string;
+            token_max_ttl?: string;
+            token_explicit_max_ttl?: string;
+            token_period?: string;
+            token_policies?: string[];
+            token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
+            token_no_default_policy?: boolean;
+            token_num_uses?: number;
+            token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            };
+            /** @deprecated */
+            policies?: string[];
+            /** @deprecated */
+            bound_cidrs?: string[];
+            /** @deprecated */
+            num_uses?: number;
+            /** @deprecated */
+            ttl?: string;
+            /** @deprecated */
+            max_ttl?: string;
+            /** @deprecated */
+            period?: string;
+        };
+        "jwt-role-name-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-role-name-what-if-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-config-what-if-post-data": {
+            history_days: number;
+            since: string;
+            subjects: number;
+            succeed: number;
+            lose: number;
+            unknown: number;
+            regain: number;
+            refused_before: number;
+            losers: ({
+                role: string;
+                subject: string;
+                entity_id: string;
+                path: string;
+                last_login_at: string;
+                logins: number;
+                check: string;
+                reason: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            cannot_be_judged: ({
+                check: string;
+                subjects: number;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            refusals: {
+                tried: number;
+                would_succeed: number;
+                unknown: number;
+                request_ids: string[];
+            } & {
+                [key: string]: unknown;
+            };
+            admits_more: ({
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                field: string;
+                before: unknown;
+                after: unknown;
+            } & {
+                [key: string]: unknown;
+            })[];
+            lint: {
+                before: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                after: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-config-what-if-post-input": {
+            oidc_discovery_url?: string;
+            oidc_discovery_ca_pem?: string;
+            oidc_client_id?: string;
+            oidc_client_secret?: string;
+            oidc_public_client?: boolean;
+            oidc_response_mode?: string;
+            oidc_response_types?: string[];
+            jwks_url?: string;
+            jwks_ca_pem?: string;
+            jwks_pairs?: unknown[];
+            default_role?: string;
+            jwt_validation_pubkeys?: string[];
+            jwt_supported_algs?: string[];
+            bound_issuer?: string;
+            provider_config?: {
+                [key: string]: unknown;
+            };
+            namespace_in_state?: boolean;
+            unsupported_critical_cert_extensions?: string[];
+            override_allowed_server_names?: string[];
+            accept_as_token?: boolean;
+            token_max_lifetime?: string;
+            require_authorization_details?: boolean;
+            allowed_key_thumbprints?: string[];
+            skip_jwks_validation?: boolean;
+        };
+        "jwt-config-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-config-what-if-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "jwt-login-post-input": {
             role?: string;
             jwt: string;
@@ -12824,6 +13081,103 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["jwt-cel-role-name-patch-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-what-if-post-data": {
+            history_days: number;
+            since: string;
+            subjects: number;
+            succeed: number;
+            lose: number;
+            unknown: number;
+            regain: number;
+            refused_before: number;
+            losers: ({
+                role: string;
+                subject: string;
+                entity_id: string;
+                path: string;
+                last_login_at: string;
+                logins: number;
+                check: string;
+                reason: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            cannot_be_judged: ({
+                check: string;
+                subjects: number;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            refusals: {
+                tried: number;
+                would_succeed: number;
+                unknown: number;
+                request_ids: string[];
+            } & {
+                [key: string]: unknown;
+            };
+            admits_more: ({
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                field: string;
+                before: unknown;
+                after: unknown;
+            } & {
+                [key: string]: unknown;
+            })[];
+            lint: {
+                before: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                after: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "jwt-cel-role-name-what-if-post-input": {
+            cel_program?: {
+                [key: string]: unknown;
+            };
+            bound_audiences?: string[];
+            clock_skew_leeway?: string;
+            expiration_leeway?: string;
+            not_before_leeway?: string;
+            message?: string;
+        };
+        "jwt-cel-role-name-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["jwt-cel-role-name-what-if-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -13323,360 +13677,6 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["jwt-lint-get-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "jwt-role-name-what-if-post-data": {
-            history_days: number;
-            since: string;
-            subjects: number;
-            succeed: number;
-            lose: number;
-            unknown: number;
-            regain: number;
-            refused_before: number;
-            losers: ({
-                role: string;
-                subject: string;
-                entity_id: string;
-                path: string;
-                last_login_at: string;
-                logins: number;
-                check: string;
-                reason: string;
-                expected: unknown[];
-                seen: unknown;
-                hint: string;
-                detail: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            cannot_be_judged: ({
-                check: string;
-                subjects: number;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            refusals: {
-                tried: number;
-                would_succeed: number;
-                unknown: number;
-                request_ids: string[];
-            } & {
-                [key: string]: unknown;
-            };
-            admits_more: ({
-                field: string;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            changes: ({
-                field: string;
-                before: unknown;
-                after: unknown;
-            } & {
-                [key: string]: unknown;
-            })[];
-            lint: {
-                before: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                after: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-            } & {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "jwt-role-name-what-if-post-input": {
-            role_type?: string;
-            bound_audiences?: string[];
-            bound_subject?: string;
-            bound_claims?: {
-                [key: string]: unknown;
-            };
-            bound_claims_type?: string;
-            claim_mappings?: {
-                [key: string]: string;
-            };
-            claim_mappings_text_only?: boolean;
-            user_claim?: string;
-            user_claim_json_pointer?: boolean;
-            groups_claim?: string;
-            groups_claim_optional?: boolean;
-            groups_claim_type?: string;
-            oidc_scopes?: string[];
-            allowed_redirect_uris?: string[];
-            verbose_oidc_logging?: boolean;
-            max_age?: string;
-            callback_mode?: string;
-            poll_interval?: number;
-            oauth2_metadata?: string[];
-            expiration_leeway?: string;
-            not_before_leeway?: string;
-            clock_skew_leeway?: string;
-            oidc_disable_confirmation?: boolean;
-            token_replay_protection?: boolean;
-            token_policies_template_claims?: boolean;
-            token_ttl?: string;
-            token_max_ttl?: string;
-            token_explicit_max_ttl?: string;
-            token_period?: string;
-            token_policies?: string[];
-            token_bound_cidrs?: string[];
-            token_strictly_bind_ip?: boolean;
-            token_no_default_policy?: boolean;
-            token_num_uses?: number;
-            token_type?: string;
-            alias_metadata?: {
-                [key: string]: string;
-            };
-            /** @deprecated */
-            policies?: string[];
-            /** @deprecated */
-            bound_cidrs?: string[];
-            /** @deprecated */
-            num_uses?: number;
-            /** @deprecated */
-            ttl?: string;
-            /** @deprecated */
-            max_ttl?: string;
-            /** @deprecated */
-            period?: string;
-        };
-        "jwt-role-name-what-if-post-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["jwt-role-name-what-if-post-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "jwt-cel-role-name-what-if-post-data": {
-            history_days: number;
-            since: string;
-            subjects: number;
-            succeed: number;
-            lose: number;
-            unknown: number;
-            regain: number;
-            refused_before: number;
-            losers: ({
-                role: string;
-                subject: string;
-                entity_id: string;
-                path: string;
-                last_login_at: string;
-                logins: number;
-                check: string;
-                reason: string;
-                expected: unknown[];
-                seen: unknown;
-                hint: string;
-                detail: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            cannot_be_judged: ({
-                check: string;
-                subjects: number;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            refusals: {
-                tried: number;
-                would_succeed: number;
-                unknown: number;
-                request_ids: string[];
-            } & {
-                [key: string]: unknown;
-            };
-            admits_more: ({
-                field: string;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            changes: ({
-                field: string;
-                before: unknown;
-                after: unknown;
-            } & {
-                [key: string]: unknown;
-            })[];
-            lint: {
-                before: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                after: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-            } & {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "jwt-cel-role-name-what-if-post-input": {
-            cel_program?: {
-                [key: string]: unknown;
-            };
-            bound_audiences?: string[];
-            clock_skew_leeway?: string;
-            expiration_leeway?: string;
-            not_before_leeway?: string;
-            message?: string;
-        };
-        "jwt-cel-role-name-what-if-post-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["jwt-cel-role-name-what-if-post-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "jwt-config-what-if-post-data": {
-            history_days: number;
-            since: string;
-            subjects: number;
-            succeed: number;
-            lose: number;
-            unknown: number;
-            regain: number;
-            refused_before: number;
-            losers: ({
-                role: string;
-                subject: string;
-                entity_id: string;
-                path: string;
-                last_login_at: string;
-                logins: number;
-                check: string;
-                reason: string;
-                expected: unknown[];
-                seen: unknown;
-                hint: string;
-                detail: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            cannot_be_judged: ({
-                check: string;
-                subjects: number;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            refusals: {
-                tried: number;
-                would_succeed: number;
-                unknown: number;
-                request_ids: string[];
-            } & {
-                [key: string]: unknown;
-            };
-            admits_more: ({
-                field: string;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            changes: ({
-                field: string;
-                before: unknown;
-                after: unknown;
-            } & {
-                [key: string]: unknown;
-            })[];
-            lint: {
-                before: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                after: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-            } & {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "jwt-config-what-if-post-input": {
-            oidc_discovery_url?: string;
-            oidc_discovery_ca_pem?: string;
-            oidc_client_id?: string;
-            oidc_client_secret?: string;
-            oidc_public_client?: boolean;
-            oidc_response_mode?: string;
-            oidc_response_types?: string[];
-            jwks_url?: string;
-            jwks_ca_pem?: string;
-            jwks_pairs?: unknown[];
-            default_role?: string;
-            jwt_validation_pubkeys?: string[];
-            jwt_supported_algs?: string[];
-            bound_issuer?: string;
-            provider_config?: {
-                [key: string]: unknown;
-            };
-            namespace_in_state?: boolean;
-            unsupported_critical_cert_extensions?: string[];
-            override_allowed_server_names?: string[];
-            accept_as_token?: boolean;
-            token_max_lifetime?: string;
-            require_authorization_details?: boolean;
-            allowed_key_thumbprints?: string[];
-            skip_jwks_validation?: boolean;
-        };
-        "jwt-config-what-if-post-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["jwt-config-what-if-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
@@ -15095,6 +15095,226 @@ export interface components {
         } & {
             [key: string]: unknown;
         };
+        "kubernetes-role-name-what-if-post-data": {
+            history_days: number;
+            since: string;
+            subjects: number;
+            succeed: number;
+            lose: number;
+            unknown: number;
+            regain: number;
+            refused_before: number;
+            losers: ({
+                role: string;
+                subject: string;
+                entity_id: string;
+                path: string;
+                last_login_at: string;
+                logins: number;
+                check: string;
+                reason: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            cannot_be_judged: ({
+                check: string;
+                subjects: number;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            refusals: {
+                tried: number;
+                would_succeed: number;
+                unknown: number;
+                request_ids: string[];
+            } & {
+                [key: string]: unknown;
+            };
+            admits_more: ({
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                field: string;
+                before: unknown;
+                after: unknown;
+            } & {
+                [key: string]: unknown;
+            })[];
+            lint: {
+                before: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                after: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-role-name-what-if-post-input": {
+            bound_service_account_names?: string[];
+            bound_service_account_namespaces?: string[];
+            bound_service_account_namespace_selector?: string;
+            audience?: string;
+            alias_name_source?: string;
+            renewal_review?: boolean;
+            token_ttl?: string;
+            token_max_ttl?: string;
+            token_explicit_max_ttl?: string;
+            token_period?: string;
+            token_policies?: string[];
+            token_bound_cidrs?: string[];
+            token_strictly_bind_ip?: boolean;
+            token_no_default_policy?: boolean;
+            token_num_uses?: number;
+            token_type?: string;
+            alias_metadata?: {
+                [key: string]: string;
+            };
+            /** @deprecated */
+            policies?: string[];
+            /** @deprecated */
+            bound_cidrs?: string[];
+            /** @deprecated */
+            num_uses?: number;
+            /** @deprecated */
+            ttl?: string;
+            /** @deprecated */
+            max_ttl?: string;
+            /** @deprecated */
+            period?: string;
+        };
+        "kubernetes-role-name-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-role-name-what-if-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-config-what-if-post-data": {
+            history_days: number;
+            since: string;
+            subjects: number;
+            succeed: number;
+            lose: number;
+            unknown: number;
+            regain: number;
+            refused_before: number;
+            losers: ({
+                role: string;
+                subject: string;
+                entity_id: string;
+                path: string;
+                last_login_at: string;
+                logins: number;
+                check: string;
+                reason: string;
+                expected: unknown[];
+                seen: unknown;
+                hint: string;
+                detail: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            cannot_be_judged: ({
+                check: string;
+                subjects: number;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            refusals: {
+                tried: number;
+                would_succeed: number;
+                unknown: number;
+                request_ids: string[];
+            } & {
+                [key: string]: unknown;
+            };
+            admits_more: ({
+                field: string;
+                text: string;
+            } & {
+                [key: string]: unknown;
+            })[];
+            changes: ({
+                field: string;
+                before: unknown;
+                after: unknown;
+            } & {
+                [key: string]: unknown;
+            })[];
+            lint: {
+                before: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+                after: ({
+                    role: string;
+                    code: string;
+                    field: string;
+                    text: string;
+                } & {
+                    [key: string]: unknown;
+                })[];
+            } & {
+                [key: string]: unknown;
+            };
+        } & {
+            [key: string]: unknown;
+        };
+        "kubernetes-config-what-if-post-input": {
+            kubernetes_host?: string;
+            kubernetes_ca_cert?: string;
+            token_reviewer_jwt?: string;
+            pem_keys?: string[];
+            issuer?: string;
+            disable_iss_validation?: boolean;
+            disable_local_ca_jwt?: boolean;
+            use_annotations_as_alias_metadata?: boolean;
+            verification?: string;
+            token_max_lifetime?: string;
+            allowed_key_thumbprints?: string[];
+        };
+        "kubernetes-config-what-if-post-answer": {
+            request_id: string;
+            lease_id: string;
+            renewable: boolean;
+            lease_duration: number;
+            data: components["schemas"]["kubernetes-config-what-if-post-data"];
+            warnings: string[] | null;
+            mount_type: string;
+        } & {
+            [key: string]: unknown;
+        };
         "kubernetes-login-post-input": {
             role: string;
             jwt: string;
@@ -15521,226 +15741,6 @@ export interface components {
             renewable: boolean;
             lease_duration: number;
             data: components["schemas"]["kubernetes-lint-get-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "kubernetes-role-name-what-if-post-data": {
-            history_days: number;
-            since: string;
-            subjects: number;
-            succeed: number;
-            lose: number;
-            unknown: number;
-            regain: number;
-            refused_before: number;
-            losers: ({
-                role: string;
-                subject: string;
-                entity_id: string;
-                path: string;
-                last_login_at: string;
-                logins: number;
-                check: string;
-                reason: string;
-                expected: unknown[];
-                seen: unknown;
-                hint: string;
-                detail: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            cannot_be_judged: ({
-                check: string;
-                subjects: number;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            refusals: {
-                tried: number;
-                would_succeed: number;
-                unknown: number;
-                request_ids: string[];
-            } & {
-                [key: string]: unknown;
-            };
-            admits_more: ({
-                field: string;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            changes: ({
-                field: string;
-                before: unknown;
-                after: unknown;
-            } & {
-                [key: string]: unknown;
-            })[];
-            lint: {
-                before: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                after: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-            } & {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "kubernetes-role-name-what-if-post-input": {
-            bound_service_account_names?: string[];
-            bound_service_account_namespaces?: string[];
-            bound_service_account_namespace_selector?: string;
-            audience?: string;
-            alias_name_source?: string;
-            renewal_review?: boolean;
-            token_ttl?: string;
-            token_max_ttl?: string;
-            token_explicit_max_ttl?: string;
-            token_period?: string;
-            token_policies?: string[];
-            token_bound_cidrs?: string[];
-            token_strictly_bind_ip?: boolean;
-            token_no_default_policy?: boolean;
-            token_num_uses?: number;
-            token_type?: string;
-            alias_metadata?: {
-                [key: string]: string;
-            };
-            /** @deprecated */
-            policies?: string[];
-            /** @deprecated */
-            bound_cidrs?: string[];
-            /** @deprecated */
-            num_uses?: number;
-            /** @deprecated */
-            ttl?: string;
-            /** @deprecated */
-            max_ttl?: string;
-            /** @deprecated */
-            period?: string;
-        };
-        "kubernetes-role-name-what-if-post-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["kubernetes-role-name-what-if-post-data"];
-            warnings: string[] | null;
-            mount_type: string;
-        } & {
-            [key: string]: unknown;
-        };
-        "kubernetes-config-what-if-post-data": {
-            history_days: number;
-            since: string;
-            subjects: number;
-            succeed: number;
-            lose: number;
-            unknown: number;
-            regain: number;
-            refused_before: number;
-            losers: ({
-                role: string;
-                subject: string;
-                entity_id: string;
-                path: string;
-                last_login_at: string;
-                logins: number;
-                check: string;
-                reason: string;
-                expected: unknown[];
-                seen: unknown;
-                hint: string;
-                detail: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            cannot_be_judged: ({
-                check: string;
-                subjects: number;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            refusals: {
-                tried: number;
-                would_succeed: number;
-                unknown: number;
-                request_ids: string[];
-            } & {
-                [key: string]: unknown;
-            };
-            admits_more: ({
-                field: string;
-                text: string;
-            } & {
-                [key: string]: unknown;
-            })[];
-            changes: ({
-                field: string;
-                before: unknown;
-                after: unknown;
-            } & {
-                [key: string]: unknown;
-            })[];
-            lint: {
-                before: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-                after: ({
-                    role: string;
-                    code: string;
-                    field: string;
-                    text: string;
-                } & {
-                    [key: string]: unknown;
-                })[];
-            } & {
-                [key: string]: unknown;
-            };
-        } & {
-            [key: string]: unknown;
-        };
-        "kubernetes-config-what-if-post-input": {
-            kubernetes_host?: string;
-            kubernetes_ca_cert?: string;
-            token_reviewer_jwt?: string;
-            pem_keys?: string[];
-            issuer?: string;
-            disable_iss_validation?: boolean;
-            disable_local_ca_jwt?: boolean;
-            use_annotations_as_alias_metadata?: boolean;
-            verification?: string;
-            token_max_lifetime?: string;
-            allowed_key_thumbprints?: string[];
-        };
-        "kubernetes-config-what-if-post-answer": {
-            request_id: string;
-            lease_id: string;
-            renewable: boolean;
-            lease_duration: number;
-            data: components["schemas"]["kubernetes-config-what-if-post-data"];
             warnings: string[] | null;
             mount_type: string;
         } & {
