@@ -4,7 +4,7 @@ import { guardField, made } from '../../jwt/history/tried-change.ts'
 import { whatIfResource } from '../../jwt/history/what-if-resources.ts'
 import { answers } from './config/answers.ts'
 import { configInput, shownConfig } from './config/jwt-config.ts'
-import { type RoleRecord, roleFields, roleForm, shownRole } from './config/role.ts'
+import { type RoleRecord, roleFields, roleForm, shownText } from './config/role.ts'
 import { sourceProblem } from './explain/status.ts'
 import type { JwtMethod } from './method.ts'
 import { configChange, roleChange, roleRemoval } from './what-if/tried-changes.ts'
@@ -84,7 +84,7 @@ export const configResources = ({ method, history: store, policyExists }: Parts)
       ...answers.role,
       handle: async ({ mount, params }) => {
         const role = await method.stateOf(mount).roles.find(roleName(params))
-        return role && { data: shownRole(role) }
+        return role && { dataText: shownText(role) }
       },
     },
     write: {
