@@ -7,15 +7,11 @@ import type { Mount, MountOptions, MountTable } from './mount.ts'
 /** A JWT that is the token of a request. */
 export type PresentedJwt = {
   readonly jwt: string
-  readonly payload: JwtPayload
   /** Its `iss`, not verified. */
   readonly issuer: string
   /** The role that the request names; empty for none. */
   readonly role: string
 }
-
-/** The payload of a JWT: its text, and what `JSON.parse` makes of it. Not verified. */
-export type JwtPayload = { readonly text: string; readonly json: object }
 
 /** A login at a path of a namespace. */
 export type TokenLogin = { readonly path: string; readonly fields: Readonly<Record<string, JsonValue>> }

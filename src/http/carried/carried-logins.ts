@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { MountStore } from '../../core/mounts/mount-store.ts'
-import type { JwtPayload, PresentedJwt } from '../../core/mounts/mount-type.ts'
+import type { PresentedJwt } from '../../core/mounts/mount-type.ts'
 import type { MountTypeRegistry } from '../../core/mounts/mount-type-registry.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { NamespaceStore } from '../../core/namespaces/namespace-store.ts'
@@ -43,7 +43,6 @@ export type CarriedLoginParts = {
 /** A login, and the namespace and mount of its path. */
 type Login = {
   readonly kind: 'inline' | 'token'
-  readonly payload?: JwtPayload
   readonly namespace: Namespace
   readonly path: string
   readonly operation: 'create' | 'update' | 'read'
@@ -114,8 +113,7 @@ export class CarriedLogins implements Carried {
     const { namespaces, mountTypes } = this.#parts
     for (const namespace of namespaces.lineageOf(placeOf(call).namespace).toReversed()) {
       const login = await mountTypes.tokenLogin(namespace.id, presented)
-      if (login !== undefined)
-        return { ...login, kind: 'token', payload: presented.payload, namespace, operation: 'update' }
+      if (login !== undefined) return { ...login, kind: 'token', namespace, operation: 'update' }
     }
     return undefined
   }
@@ -138,12 +136,11 @@ export class CarriedLogins implements Carried {
   #begun(call: Call, read: () => Login): Call {
     const { namespaces, mounts } = this.#parts
     try {
-      const { kind, payload, namespace, path, operation, fields } = read()
+      const { kind, namespace, path, operation, fields } = read()
       const hit = mounts.table.resolve(namespace.id, path)
       const login: Call = {
         ...call,
         loginKind: kind,
-        payload,
         operation: operation === 'read' ? 'read' : 'write',
         creates: operation === 'create',
         path,

@@ -1,5 +1,5 @@
 import { Buffer } from 'node:buffer'
-import type { JwtPayload, PresentedJwt } from '../../core/mounts/mount-type.ts'
+import type { PresentedJwt } from '../../core/mounts/mount-type.ts'
 
 /** Most characters of a token that may be a JWT. */
 const maxLength = 65_536
@@ -14,21 +14,20 @@ export function presentedJwt(
   token: string,
   [role = '', ...moreRoles]: readonly string[],
 ): PresentedJwt | 'unusable' {
-  const payload = payloadIn(token.split('.')[1] ?? '')
-  if (payload === undefined || !('iss' in payload.json) || moreRoles.length > 0) return 'unusable'
-  const { iss: issuer } = payload.json
-  return typeof issuer === 'string' ? { jwt: token, payload, issuer, role } : 'unusable'
+  const claims = objectIn(token.split('.')[1] ?? '')
+  const issuer = claims !== undefined && 'iss' in claims ? claims.iss : undefined
+  if (typeof issuer !== 'string' || moreRoles.length > 0) return 'unusable'
+  return { jwt: token, issuer, role }
 }
 
 /** Whether a token has the shape of a JWT, which no token of ours has. */
 export const isJwt = (token: string): boolean => token.length <= maxLength && shape.test(token)
 
 /** The JSON object in the base64url text of a part. */
-function payloadIn(part: string): JwtPayload | undefined {
+function objectIn(part: string): object | undefined {
   try {
-    const text = Buffer.from(part, 'base64url').toString('utf8')
-    const json: unknown = JSON.parse(text)
-    return typeof json === 'object' && json !== null && !Array.isArray(json) ? { text, json } : undefined
+    const value: unknown = JSON.parse(Buffer.from(part, 'base64url').toString('utf8'))
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined
   } catch {
     return undefined
   }

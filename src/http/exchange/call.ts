@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Caller } from '../../core/callers/access.ts'
 import type { Mount } from '../../core/mounts/mount.ts'
-import type { JwtPayload } from '../../core/mounts/mount-type.ts'
 import type { Namespace } from '../../core/namespaces/namespace.ts'
 import type { LoginKind } from '../../core/tokens/acts/login-reports.ts'
 import type { JsonValue } from '../../lib/text/json.ts'
@@ -88,8 +87,6 @@ export type Call = {
   reason: string
   /** How the login comes, if it is one. A login that another request carries has a call of its own. */
   readonly loginKind: LoginKind
-  /** Of a JWT that is the token of a request, as it was read to find the mount of this login. */
-  readonly payload: JwtPayload | undefined
   /** The login in its headers was refused. */
   hasRefusedLogin: boolean
   /** The rate limit that has counted it: a login that it carries does not count under the same one. */

@@ -158,7 +158,6 @@ export function mountRouter({
       wraps: undefined,
       reason: '',
       loginKind: 'login',
-      payload: undefined,
       hasRefusedLogin: false,
       override: undefined,
       countedUnder: undefined,

@@ -43,12 +43,9 @@ export function parseStrictObject(text: string): StrictObject | null | undefined
   }
 }
 
-/**
- * The same object for a text that `parseStrictObject` has accepted, without its checks. `json` is what `JSON.parse` makes
- * of the text, if somebody has parsed it.
- */
-export function parseAgain(text: string, json?: object): StrictObject {
-  const value = json === undefined || needsCare.test(text) ? parsed(text) : json
+/** The same object for a text that `parseStrictObject` has accepted, without its checks. */
+export function parseAgain(text: string): StrictObject {
+  const value = parsed(text)
   return isPlainObject(value) ? fromText(value, text) : {}
 }
 

@@ -1,5 +1,4 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { JwtPayload } from '../../core/mounts/mount-type.ts'
 import { Cache } from '../../lib/data/cache.ts'
 import type { Clock } from '../../lib/system/clock.ts'
 import type { Refusal } from '../../logins/refusals/refusal.ts'
@@ -36,16 +35,12 @@ export class KnownTokens {
   }
 
   /** As the keys verify it; without their work if one of them is known to have signed this token. */
-  async verify(
-    token: string,
-    { client, payload }: { readonly client: string; readonly payload?: JwtPayload | undefined },
-    keys: Keyset,
-  ): Promise<VerifiedToken | Refusal> {
+  async verify(token: string, client: string, keys: Keyset): Promise<VerifiedToken | Refusal> {
     if (token.length > longest) return keys.verify(token, client)
     const digest = hash('sha256', this.#secret + token, 'base64')
     const known = this.#known.get(digest)
     if (known !== undefined && keys.has(known.header.keyId, known.header.signer))
-      return { ...known.header, ...partsOf(token, payload) }
+      return { ...known.header, ...partsOf(token) }
     const verified = await keys.verify(token, client)
     if ('reason' in verified) return verified
     // one with white space is another text of the same token: `partsOf` would take the space for a part of what was signed
@@ -56,11 +51,12 @@ export class KnownTokens {
   }
 }
 
-/** Of a token whose text was verified before; `payload` is its own, if it was read. */
-function partsOf(token: string, payload?: JwtPayload): Pick<VerifiedToken, 'claims' | 'signedText'> {
+/** Of a token whose text was verified before. */
+function partsOf(token: string): Pick<VerifiedToken, 'claims' | 'signedText'> {
   const end = token.lastIndexOf('.')
-  const { text, json } = payload ?? {
-    text: Buffer.from(token.slice(token.indexOf('.') + 1, end), 'base64url').toString('utf8'),
+  const payload = token.slice(token.indexOf('.') + 1, end)
+  return {
+    claims: parseAgain(Buffer.from(payload, 'base64url').toString('utf8')),
+    signedText: token.slice(0, end),
   }
-  return { claims: parseAgain(text, json), signedText: token.slice(0, end) }
 }

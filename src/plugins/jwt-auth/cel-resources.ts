@@ -138,7 +138,7 @@ export const celResources = ({
       form: 'auth',
       input: loginInput,
       handle: ({ call, mount, input, whenSilent, clientCertificate }) => {
-        const asToken = call.payload && { certificate: clientCertificate(), payload: call.payload }
+        const asToken = call.loginKind === 'token' ? { certificate: clientCertificate() } : undefined
         const attempt = newAttempt({ role: input.role, token: input.jwt, asToken })
         return reports.watch({ call, mount, path: 'cel/login', attempt }, async () => {
           const login = {

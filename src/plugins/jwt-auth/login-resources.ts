@@ -77,7 +77,7 @@ export const loginResources = ({ method, issue, reports }: Parts): Resource[] =>
       form: 'auth',
       input: loginInput,
       handle: ({ call, mount, input, clientCertificate }) => {
-        const asToken = call.payload && { certificate: clientCertificate(), payload: call.payload }
+        const asToken = call.loginKind === 'token' ? { certificate: clientCertificate() } : undefined
         const attempt = newAttempt({ role: input.role, token: input.jwt, asToken })
         return reports.watch({ call, mount, path: 'login', attempt }, async () => {
           const scope = requestedScope(input)

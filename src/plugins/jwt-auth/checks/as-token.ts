@@ -1,4 +1,3 @@
-import type { JwtPayload } from '../../../core/mounts/mount-type.ts'
 import type { JwtTimes } from '../../../core/tokens/acts/auth-block.ts'
 import { isPlainObject, ownMember, type StrictObject } from '../../../jwt/jws/strict-json.ts'
 import {
@@ -17,8 +16,6 @@ import type { ReadToken } from './trace.ts'
 export type TokenRequest = {
   /** SHA-256 of the client's verified certificate, in base64url; undefined without one. */
   readonly certificate: string | undefined
-  /** What was read of the JWT to find its mount. */
-  readonly payload?: JwtPayload | undefined
 }
 
 type Context = TokenRequest & { readonly role: Role; readonly config: Config; readonly nowMs: number }

@@ -119,11 +119,11 @@ export async function verifiedToken(
   jwt: string,
   { ready, role, context, trace }: Verification,
 ): Promise<ReadToken | undefined> {
-  const { known, remoteAddress: client, asToken } = context
+  const { known, remoteAddress } = context
   const token = await trace.claims(() =>
     known === undefined
-      ? ready.keyset.verify(jwt, client)
-      : known.verify(jwt, { client, payload: asToken?.payload }, ready.keyset),
+      ? ready.keyset.verify(jwt, remoteAddress)
+      : known.verify(jwt, remoteAddress, ready.keyset),
   )
   if (token === undefined) return undefined
   checkVerified(token, { role, config: ready.config, nowMs: context.now() }, trace)
