@@ -40,7 +40,10 @@ export class RootRotation {
   #lookOnce(mount: Mount, ended: AbortSignal): Promise<void> {
     const running = this.#running.get(mount.uuid)
     if (running !== undefined) return running
-    const look = this.#lookAt(mount, ended).finally(() => this.#running.delete(mount.uuid))
+    const look = this.#lookAt(mount, ended)
+      // once, although several looks may have joined
+      .catch((err: unknown) => this.looks.failed(mount, err))
+      .finally(() => this.#running.delete(mount.uuid))
     this.#running.set(mount.uuid, look)
     return look
   }

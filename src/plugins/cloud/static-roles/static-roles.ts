@@ -81,6 +81,7 @@ export class StaticRoles implements AsyncDisposable {
   readonly #times: typeof usualTimes
   readonly #start: number
   readonly #runningByUuid = new Map<string, Running>()
+  #figures: Promise<Figures[]> | undefined
 
   constructor(parts: StaticRolesParts) {
     this.#parts = parts
@@ -173,8 +174,15 @@ export class StaticRoles implements AsyncDisposable {
       )
   }
 
-  /** Values for the gauges. */
-  async figures(): Promise<Figures[]> {
+  /** Values for the gauges, computed once for all that are read at the same time. */
+  figures(): Promise<Figures[]> {
+    this.#figures ??= this.#count().finally(() => {
+      this.#figures = undefined
+    })
+    return this.#figures
+  }
+
+  async #count(): Promise<Figures[]> {
     const now = this.#parts.clock.now()
     return Promise.all(
       this.#parts.everyMount().map(async (mount) => {
