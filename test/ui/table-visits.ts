@@ -57,7 +57,7 @@ export const tableVisits = (messageId: string, writeSecret: () => Promise<unknow
   { table: 'audit-devices', place: 'system/audit' },
   { table: 'rate-limits', place: 'system/limits' },
   { table: 'deleted-objects', place: 'system/deleted' },
-  // last of this token: the view asks before it is left
+  // this view asks before it is left, so it comes last: the next visit opens a page of its own
   {
     table: 'conflict',
     place: 'secrets/team~/shop~db',

@@ -103,7 +103,7 @@ describe('an operator stays in the UI', () => {
     expect((await use()).body.auth?.policies).toEqual(['default', 'deploy'])
     await expectAccessible(page)
 
-    // one of them, although somebody clicked twice
+    // two clicks created one
     await page.getByRole('list', { name: 'SecretIDs' }).getByRole('link').click()
     await page.getByText('secret_id_num_uses').waitFor()
     await expectAccessible(page)

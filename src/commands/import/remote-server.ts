@@ -34,7 +34,7 @@ export class RefusedRequest extends Error {
   }
 }
 
-/** For `catch`: instead of an answer that a server refuses with one of these statuses; by default, with any. */
+/** For `catch`: returns `otherwise` if the server refused the request with one of these statuses, by default any. */
 export const ifRefused =
   <T>(otherwise: T, isMeant = (_status: number) => true) =>
   (error: unknown): T => {
@@ -42,7 +42,7 @@ export const ifRefused =
     throw error
   }
 
-/** A server that lacks a path refuses it in many ways, but not for a lack of rights. */
+/** Servers without a path refuse it with different statuses, but never with 403. */
 export const ifMissing = <T>(otherwise: T) => ifRefused(otherwise, (status) => status !== 403)
 
 type Sent = {

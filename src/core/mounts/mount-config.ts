@@ -16,7 +16,7 @@ export const listNames = [
   'delegated_auth_accessors',
 ] as const
 
-/** Settings that a mount has or has not. */
+/** The optional settings of a mount. */
 export const settingNames = [
   ...listNames,
   'listing_visibility',

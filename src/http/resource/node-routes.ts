@@ -101,7 +101,7 @@ const nowhere = (admit: Admit): Endpoint => ({
   admit: (request) => admit(request, rulesOfNowhere),
 })
 
-/** Nothing says how a path that does not exist would read its fields. */
+/** A path that does not exist declares no fields. */
 const rulesOfNowhere: RouteRules = {
   ...rulesOf({ help: '' }, 'header', undefined, []),
   readings: () => undefined,

@@ -192,7 +192,7 @@ export const nameList = (path: `/${string}`, { help, summary, example, names }: 
     },
   })
 
-/** The reply to a change, of which there is nothing to tell but warnings. */
+/** The reply to a change: its warnings, if there are any. */
 export const warned = (warnings: readonly string[]): Reply | undefined =>
   warnings.length === 0 ? undefined : { warnings }
 

@@ -1,4 +1,4 @@
-/** What is loaded when it is first asked for, and again after a failure. */
+/** A value that is loaded at its first use, and again after a failure. */
 export class Loaded<T> {
   readonly #load: () => Promise<T>
   #value: Promise<T> | undefined
@@ -17,12 +17,12 @@ export class Loaded<T> {
     return value
   }
 
-  /** What it is if anybody has asked for it. */
+  /** The value, if it was used since it was dropped. */
   get known(): Promise<T> | undefined {
     return this.#value
   }
 
-  /** From now on, it is loaded anew. */
+  /** The next use loads the value again. */
   drop(): void {
     this.#value = undefined
   }

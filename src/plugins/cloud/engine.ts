@@ -342,7 +342,7 @@ export class CloudEngine implements AsyncDisposable {
     }
   }
 
-  /** For a request, which ends in time. */
+  /** What a request works with. Its calls to the cloud have a time limit. */
   work(mount: Mount, correlationId: string): RoleWork {
     const call = callWithin(this.clock, correlationId)
     return { ...this.#parts, mount, state: this.stateOf(mount), call }

@@ -24,7 +24,7 @@ export class UserStore implements Disposable {
   readonly #random: Random
   /** By the hash of the name. */
   readonly #changes: Changes
-  /** Opened once what an earlier version has stored is in its place. */
+  /** Opens after users of an earlier version have moved to their new keys. */
   readonly #hash = new Loaded(() => this.#open())
   /** Also of names that nobody has: what a login reads must not tell who exists. */
   readonly #users = new Cache<{ readonly user: User | undefined }>({ name: 'users', most: 10_000 })

@@ -41,7 +41,7 @@ export class RootRotation {
     const running = this.#running.get(mount.uuid)
     if (running !== undefined) return running
     const look = this.#lookAt(mount, ended)
-      // once, although several looks may have joined
+      // several looks may have joined: one of them logs the failure
       .catch((err: unknown) => this.looks.failed(mount, err))
       .finally(() => this.#running.delete(mount.uuid))
     this.#running.set(mount.uuid, look)
